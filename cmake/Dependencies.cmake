@@ -1,0 +1,22 @@
+# Everything comes from Debian packages; docs/dependencies.md says what each is for.
+find_package(Boost 1.81 REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(prometheus-cpp REQUIRED CONFIG)
+find_package(simdjson REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+if(FAREWAY_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+# Asio and Beast, compiled the way the whole project uses them.
+add_library(fareway_net INTERFACE)
+target_link_libraries(fareway_net INTERFACE Boost::headers Threads::Threads)
+target_compile_definitions(fareway_net INTERFACE BOOST_ASIO_NO_DEPRECATED)

@@ -1,0 +1,26 @@
+#include "pricing/price_book.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fareway {
+namespace {
+
+WallTime at(std::int64_t seconds) {
+  return WallTime{std::chrono::seconds{seconds}};
+}
+
+TEST(PriceBook, GivesThePriceThatHoldsAtTheTime) {
+  const PriceBook book({{{at(0), {2}}, {at(100), {3}}, {at(200), {1}}}, {{at(0), {7}}}});
+  EXPECT_EQ(book.price(PoolIndex{0}, at(99)), NanoUsdPerHour{2});
+  EXPECT_EQ(book.price(PoolIndex{0}, at(100)), NanoUsdPerHour{3}) << "a step holds from its own instant on";
+  EXPECT_EQ(book.price(PoolIndex{0}, at(5000)), NanoUsdPerHour{1});
+  EXPECT_EQ(book.price(PoolIndex{1}, at(100)), NanoUsdPerHour{7});
+}
+
+TEST(PriceBook, TakesTheFirstPriceBeforeTheFirstStep) {
+  const PriceBook book({{{at(100), {3}}, {at(200), {1}}}});
+  EXPECT_EQ(book.price(PoolIndex{0}, at(1)), NanoUsdPerHour{3});
+}
+
+}  // namespace
+}  // namespace fareway
