@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/health.hpp"
+#include "placement/model/deployment.hpp"
+#include "placement/prefix_cache.hpp"
+#include "placement/request_shape.hpp"
+#include "placement/service_class.hpp"
+#include "pricing/base/index.hpp"
+#include "pricing/base/units.hpp"
+
+namespace fareway {
+
+/// Reserved capacity is paid whether used or not, so it costs a decision nothing; on-demand and spot capacity
+/// could be let go, so its hourly price counts.
+enum class CapacityKind { kReserved, kOnDemand, kSpot };
+std::string_view to_string(CapacityKind kind);
+
+struct Pool {
+  std::string name;
+  std::string device;
+  std::string region;  ///< empty: anywhere
+  CapacityKind capacity{CapacityKind::kOnDemand};
+  NanoUsdPerHour per_device_hour;  ///< the price that holds now
+
+  bool releasable() const { return capacity != CapacityKind::kReserved; }
+};
+
+/// What an engine said of itself. Absent is not zero: what it did not say is nothing.
+struct LoadReading {
+  std::optional<std::int64_t> running;
+  std::optional<std::int64_t> waiting;
+  std::optional<double> kv_usage;  ///< 0..1
+  std::optional<Tokens> kv_capacity;
+  std::optional<std::uint32_t> seats;
+  std::optional<std::int64_t> generated_tokens;  ///< counter since the engine started
+  bool asleep{false};
+  bool operator==(const LoadReading&) const = default;
+};
+
+/// A request this router has on a replica.
+struct InFlight {
+  std::uint64_t id{};
+  ClassIndex service_class;
+  TimePoint arrived;
+  Tokens prompt;
+  Tokens cached;
+  double expected_output{};
+  Tokens generated;                      ///< seen so far
+  std::optional<TimePoint> first_token;  ///< nothing while it waits or prefills
+  Seconds predicted_ttft{};
+  Seconds predicted_tpot{};
+
+  double context() const { return static_cast<double>(prompt.value + generated.value); }
+  double remaining() const;  ///< expected tokens still to come, at least 1
+};
+
+/// Root mean square of recent log errors of predictions; what the miss probability takes as spread.
+struct PredictionErrors {
+  double ttft{0.35};
+  double tpot{0.35};
+};
+
+struct Replica {
+  std::string name;
+  PoolIndex pool;
+  DeploymentIndex deployment;
+  ReplicaHealth health;
+  std::optional<LoadReading> reading;
+  TimePoint read_at;
+  std::int64_t foreign_running{0};  ///< in the reading, and not ours when it was taken
+  std::int64_t foreign_waiting{0};
+  double foreign_context{0};  ///< tokens of KV cache the foreign requests hold
+  std::vector<InFlight> in_flight;
+  PredictionErrors errors;
+  double prefill_share{0};  ///< share of its time spent on prefills sent here, moving average over 20 s
+  TimePoint prefill_share_at;
+  PrefixCache prefixes;
+};
+
+/// The fleet as data: what a decision reads. Owned and changed by `LiveFleet` on one thread.
+struct Fleet {
+  std::vector<Device> devices;
+  std::vector<Model> models;
+  std::vector<Deployment> deployments;
+  std::vector<Pool> pools;
+  std::vector<Replica> replicas;
+  std::vector<ServiceClass> classes;
+  std::vector<TenantRules> tenants;
+
+  const Model& operator[](ModelIndex i) const { return models[i.value]; }
+  const Deployment& operator[](DeploymentIndex i) const { return deployments[i.value]; }
+  const Pool& operator[](PoolIndex i) const { return pools[i.value]; }
+  const Replica& operator[](ReplicaIndex i) const { return replicas[i.value]; }
+  const ServiceClass& operator[](ClassIndex i) const { return classes[i.value]; }
+  const TenantRules& operator[](TenantIndex i) const { return tenants[i.value]; }
+
+  /// Devices × price: what one replica of this kind costs an hour.
+  NanoUsdPerHour group_rate(const Replica& replica) const;
+};
+
+}  // namespace fareway

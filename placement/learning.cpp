@@ -1,0 +1,69 @@
+#include "placement/learning.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fareway {
+namespace {
+
+constexpr double kAverageWeight = 0.05;       // of one request in the averages of lengths
+constexpr double kFirstTokensPerByte = 0.25;  // English text in common tokenisers: about four bytes a token
+constexpr double kFewestTokensPerByte = 0.02;
+constexpr double kMostTokensPerByte = 1.5;
+constexpr double kFirstMeanOutput = 256;
+
+constexpr double kErrorWeight = 0.01;
+constexpr double kNarrowestSpread = 0.08;
+constexpr double kWidestSpread = 0.8;
+
+void average(double& mean, double value, double weight) {
+  mean += weight * (value - mean);
+}
+
+void saw(double& spread, Seconds predicted, Seconds measured) {
+  if (predicted.count() <= 0 || measured.count() <= 0) return;
+  const double error = std::log(measured / predicted);
+  double squared = spread * spread;
+  average(squared, error * error, kErrorWeight);
+  spread = std::clamp(std::sqrt(squared), kNarrowestSpread, kWidestSpread);
+}
+
+}  // namespace
+
+Estimates::Estimates(std::size_t models, std::size_t classes)
+    : classes_(classes),
+      tokens_per_byte_(models, kFirstTokensPerByte),
+      mean_output_(models * classes, kFirstMeanOutput) {}
+
+Tokens Estimates::prompt(ModelIndex model, std::size_t bytes) const {
+  const double tokens = tokens_per_byte_.at(model.value) * static_cast<double>(bytes);
+  return {std::max<std::int64_t>(1, std::llround(tokens))};
+}
+
+Tokens Estimates::output(ModelIndex model, ClassIndex service_class, std::optional<Tokens> limit) const {
+  const double mean = mean_output_.at(model.value * classes_ + service_class.value);
+  const Tokens usual{std::max<std::int64_t>(1, std::llround(mean))};
+  return limit ? std::min(usual, *limit) : usual;
+}
+
+void Estimates::saw_prompt(ModelIndex model, std::size_t bytes, Tokens prompt) {
+  if (bytes == 0 || prompt.value <= 0) return;
+  const double ratio = static_cast<double>(prompt.value) / static_cast<double>(bytes);
+  average(tokens_per_byte_.at(model.value), std::clamp(ratio, kFewestTokensPerByte, kMostTokensPerByte),
+          kAverageWeight);
+}
+
+void Estimates::saw_output(ModelIndex model, ClassIndex service_class, Tokens output) {
+  if (output.value <= 0) return;
+  average(mean_output_.at(model.value * classes_ + service_class.value), static_cast<double>(output.value),
+          kAverageWeight);
+}
+
+void saw_ttft(PredictionErrors& errors, Seconds predicted, Seconds measured) {
+  saw(errors.ttft, predicted, measured);
+}
+void saw_tpot(PredictionErrors& errors, Seconds predicted, Seconds measured) {
+  saw(errors.tpot, predicted, measured);
+}
+
+}  // namespace fareway

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pricing/base/index.hpp"
+#include "pricing/base/units.hpp"
+
+namespace fareway {
+
+/// Content of one block of prompt, chained with all blocks before it; equal keys mean an equal prefix.
+using BlockKey = std::uint64_t;
+
+/// Tokens one block key stands for: what vLLM-like engines share is a multiple of 16; coarser keys are
+/// cheaper.
+inline constexpr std::int64_t kBlockTokens = 256;
+
+/// What the decision needs to know of a request; made in one pass over its body.
+struct RequestShape {
+  ModelIndex model;
+  ClassIndex service_class;
+  TenantIndex tenant;
+  Tokens prompt;                       ///< estimated
+  Tokens expected_output;              ///< estimated from what this model and class usually produce
+  std::optional<Tokens> output_limit;  ///< the client's own limit, where it set one
+  std::uint64_t session{0};            ///< hash of tenant and session id; 0 where the client named none
+  std::vector<BlockKey> prefix;        ///< chain over the prompt's content, one key a block, tenant included
+  std::uint64_t tie_break{0};          ///< random; spreads equal choices
+};
+
+}  // namespace fareway

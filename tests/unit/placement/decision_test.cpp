@@ -1,0 +1,187 @@
+#include "placement/decision.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet_builder.hpp"
+
+namespace fareway {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FleetBuilder;
+using testing::kNow;
+using testing::request;
+
+TEST(Decide, TakesTheCheaperOfTwoIdleReplicasThatBothMeetTheObjective) {
+  FleetBuilder builder;
+  builder.add({.name = "dear", .usd_per_hour = 7.2});
+  const ReplicaIndex cheap = builder.add({.name = "cheap", .usd_per_hour = 3.6});
+  const Decision decision = decide(request(100, 10), builder.fleet(), {}, kNow);
+  EXPECT_EQ(decision.chosen, cheap);
+  EXPECT_DOUBLE_EQ(decision.chosen_candidate()->score.gpu.value, 0.0001)
+      << "0.1 s of prefill at $3.60 an hour";
+}
+
+TEST(Decide, RaisingAPoolsPriceMovesTrafficOffIt) {
+  FleetBuilder builder;
+  const ReplicaIndex a = builder.add({.name = "a", .usd_per_hour = 3});
+  const ReplicaIndex b = builder.add({.name = "b", .usd_per_hour = 4});
+  EXPECT_EQ(decide(request(100, 10), builder.fleet(), {}, kNow).chosen, a);
+  builder.fleet().pools[0].per_device_hour = {5 * kNanoPerUsd};
+  EXPECT_EQ(decide(request(100, 10), builder.fleet(), {}, kNow).chosen, b);
+}
+
+TEST(Decide, ThePriceOfReservedCapacityCountsNothing) {
+  FleetBuilder builder;
+  builder.add({.name = "cheap on demand", .usd_per_hour = 0.1});
+  const ReplicaIndex reserved =
+      builder.add({.name = "dear reserved", .usd_per_hour = 50, .capacity = CapacityKind::kReserved});
+  EXPECT_EQ(decide(request(100, 10), builder.fleet(), {}, kNow).chosen, reserved);
+}
+
+TEST(Decide, PaysMoreGpuDollarsExactlyWhileTheyAreLessThanTheMissesTheySave) {
+  FleetBuilder builder;
+  const ReplicaIndex loaded = builder.add({.name = "loaded", .usd_per_hour = 3.6});
+  const ReplicaIndex idle = builder.add({.name = "idle", .usd_per_hour = 3.6});
+  builder.decoding(loaded, 10, {50}, 100);
+  const RequestShape shape = request(100, 50);
+
+  // What the loaded replica costs in misses is what the idle one may cost more in GPU seconds.
+  const Decision before = decide(shape, builder.fleet(), {}, kNow);
+  const double loaded_total = before.candidates[loaded.value].score.total().value;
+  const Score& idle_score = before.candidates[idle.value].score;
+  const double break_even =
+      3.6 * (loaded_total - idle_score.own_miss.value - idle_score.others_miss.value) / idle_score.gpu.value;
+  ASSERT_GT(break_even, 3.6) << "otherwise the load would cost nothing";
+
+  const auto at_idle_price = [&](double usd) {
+    builder.fleet().pools[idle.value].per_device_hour = {std::llround(usd * 1e9)};
+    return decide(shape, builder.fleet(), {}, kNow).chosen;
+  };
+  EXPECT_EQ(at_idle_price(break_even * 0.999), idle);
+  EXPECT_EQ(at_idle_price(break_even * 1.001), loaded);
+}
+
+TEST(Decide, ALongPromptAvoidsTheReplicaWhereItWouldStallManyDecoders) {
+  FleetBuilder builder;
+  const ReplicaIndex crowded = builder.add({.name = "crowded", .usd_per_hour = 1, .step_seconds = 0.002});
+  const ReplicaIndex quiet = builder.add({.name = "quiet", .usd_per_hour = 40});
+  builder.decoding(crowded, 30, {50}, 200);
+  const Decision long_prompt = decide(request(20'000, 10, FleetBuilder::kBatch), builder.fleet(), {}, kNow);
+  EXPECT_EQ(long_prompt.chosen, quiet);
+  EXPECT_GT(long_prompt.candidates[crowded.value].score.others_miss, Usd{25});
+  EXPECT_EQ(long_prompt.candidates[quiet.value].score.others_miss, Usd{0});
+
+  const Decision short_prompt = decide(request(5, 10, FleetBuilder::kBatch), builder.fleet(), {}, kNow);
+  EXPECT_EQ(short_prompt.chosen, crowded) << "five tokens stall nobody for long";
+}
+
+TEST(Decide, TheNextTurnOfASessionStaysUnlessMovingIsCheaper) {
+  FleetBuilder builder;
+  const ReplicaIndex home = builder.add({.name = "home", .usd_per_hour = 3.6});
+  const ReplicaIndex other = builder.add({.name = "other", .usd_per_hour = 3.5});
+  RequestShape turn = request(10'000, 10, FleetBuilder::kBatch);
+  turn.session = 42;
+  EXPECT_EQ(decide(turn, builder.fleet(), {}, kNow).chosen, other);
+
+  builder.fleet().replicas[home.value].prefixes.hold(turn, {});
+  const Decision next = decide(turn, builder.fleet(), {}, kNow);
+  EXPECT_EQ(next.chosen, home) << "nearly ten seconds of prefill are saved there";
+  EXPECT_EQ(next.candidates[home.value].cached, Tokens{39 * kBlockTokens});
+
+  builder.decoding(home, 40, {50}, 400);
+  builder.fleet().replicas[home.value].prefill_share = 0.85;
+  turn.service_class = FleetBuilder::kInteractive;
+  turn.prompt = {400};
+  EXPECT_EQ(decide(turn, builder.fleet(), {}, kNow).chosen, other) << "a short context is cheaper to move";
+}
+
+TEST(Decide, ExcludesByNameAndKeepsTheReasonOfEveryLoser) {
+  FleetBuilder builder;
+  builder.add({.name = "small", .context_limit = {50}});
+  builder.add({.name = "failed"});
+  const ReplicaIndex good = builder.add({.name = "good"});
+  builder.add({.name = "down"});
+  builder.fleet().replicas[3].health.connection_failed(kNow);
+  const std::array failed{ReplicaIndex{1}};
+  const Decision decision = decide(request(100, 10), builder.fleet(), failed, kNow);
+  EXPECT_EQ(decision.chosen, good);
+  std::vector<std::string_view> reasons;
+  for (const Candidate& candidate : decision.candidates) reasons.push_back(candidate.excluded_by);
+  EXPECT_THAT(reasons, ElementsAre("context", "failed_before", "", "health"));
+}
+
+TEST(Decide, SpreadsEqualChoicesByTheTieBreakAlone) {
+  FleetBuilder builder;
+  for (const char* name : {"a", "b", "c"}) builder.add({.name = name});
+  std::map<std::uint32_t, int> counts;
+  RequestShape shape = request(100, 10);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    shape.tie_break = i;
+    ++counts[decide(shape, builder.fleet(), {}, kNow).chosen->value];
+  }
+  EXPECT_THAT(counts, ElementsAre(std::pair{0U, 100}, std::pair{1U, 100}, std::pair{2U, 100}));
+}
+
+TEST(Decide, AnswersNothingWhereNobodyRunsTheModel) {
+  FleetBuilder builder;
+  const Decision decision = decide(request(100, 10), builder.fleet(), {}, kNow);
+  EXPECT_FALSE(decision.chosen);
+  EXPECT_EQ(decision.chosen_candidate(), nullptr);
+  EXPECT_FALSE(decision.hopeless());
+}
+
+/// Over random fleets: the choice is feasible, no feasible candidate is cheaper, every dollar is finite and
+/// not negative, and equal inputs give equal decisions.
+class DecideProperties : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(DecideProperties, ChoosesTheCheapestFeasibleCandidate) {
+  std::mt19937_64 random{GetParam()};
+  const auto real = [&](double low, double high) {
+    return std::uniform_real_distribution{low, high}(random);
+  };
+  FleetBuilder builder;
+  for (int i = 0; i < 12; ++i) {
+    const ReplicaIndex replica =
+        builder.add({.name = "r" + std::to_string(i),
+                     .usd_per_hour = real(0, 50),
+                     .capacity = static_cast<CapacityKind>(random() % 3),
+                     .step_seconds = real(0.001, 0.1),
+                     .step_seconds_per_sequence = real(0, 0.001),
+                     .prompt_token_seconds = real(1e-6, 1e-3),
+                     .context_limit = {static_cast<std::int64_t>(random() % 50'000)}});
+    builder.decoding(replica, static_cast<int>(random() % 60), {static_cast<std::int64_t>(random() % 500)},
+                     real(1, 900));
+    if (random() % 5 == 0) builder.fleet().replicas.back().health.connection_failed(kNow);
+  }
+  for (int i = 0; i < 50; ++i) {
+    RequestShape shape = request(static_cast<std::int64_t>(1 + random() % 60'000),
+                                 static_cast<std::int64_t>(1 + random() % 900),
+                                 ClassIndex{static_cast<std::uint32_t>(random() % 2)});
+    shape.tie_break = random();
+    const Decision decision = decide(shape, builder.fleet(), {}, kNow);
+    const Candidate* chosen = decision.chosen_candidate();
+    for (const Candidate& candidate : decision.candidates) {
+      if (!candidate.excluded_by.empty()) continue;
+      ASSERT_NE(chosen, nullptr);
+      for (const Usd part : {candidate.score.gpu, candidate.score.own_miss, candidate.score.others_miss}) {
+        EXPECT_TRUE(std::isfinite(part.value));
+        EXPECT_GE(part.value, 0);
+      }
+      EXPECT_GE(candidate.score.total().value + 1e-9, chosen->score.total().value);
+    }
+    EXPECT_EQ(chosen == nullptr ? "" : chosen->excluded_by, "");
+    EXPECT_EQ(decide(shape, builder.fleet(), {}, kNow).chosen, decision.chosen);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, DecideProperties, ::testing::Range(1U, 21U));
+
+}  // namespace
+}  // namespace fareway
