@@ -18,7 +18,7 @@ void ReplicaHealth::probe_succeeded(TimePoint began, TimePoint now) {
   if (state_ == State::kServing) return;
   if (state_ == State::kOut && (began <= since_ || began < not_before_)) return;
   state_ = State::kServing;
-  reason_ = {};
+  reason_.clear();
   since_ = now;
   failed_answers_ = 0;
 }

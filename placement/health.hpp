@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "pricing/base/units.hpp"
@@ -21,7 +22,7 @@ class ReplicaHealth {
   State state() const { return state_; }
   bool serving() const { return state_ == State::kServing; }
   /// "probe failed", "connection refused", ...; empty while serving.
-  std::string_view reason() const { return reason_; }
+  const std::string& reason() const { return reason_; }
   TimePoint since() const { return since_; }
 
   /// `began`: when the probe was sent. A probe older than the last failure cannot bring a replica back.
@@ -35,7 +36,7 @@ class ReplicaHealth {
   void leave(std::string_view reason, TimePoint now);
 
   State state_{State::kUnknown};
-  std::string_view reason_{"not probed yet"};  // literals only
+  std::string reason_{"not probed yet"};
   TimePoint since_{};
   TimePoint not_before_{};
   std::chrono::seconds back_off_{5};

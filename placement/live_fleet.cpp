@@ -130,8 +130,8 @@ void LiveFleet::apply(ReplicaIndex index, const LoadReading& reading, TimePoint 
   replica.foreign_context = replica.foreign_running > 0 ? std::max(0.0, by_usage) : 0;
 }
 
-void LiveFleet::probe_failed(ReplicaIndex replica, std::string_view reason_literal, TimePoint now) {
-  fleet_.replicas.at(replica.value).health.probe_failed(reason_literal, now);
+void LiveFleet::probe_failed(ReplicaIndex replica, std::string_view reason, TimePoint now) {
+  fleet_.replicas.at(replica.value).health.probe_failed(reason, now);
 }
 
 void LiveFleet::connection_failed(ReplicaIndex index, TimePoint now) {

@@ -48,7 +48,7 @@ class LiveFleet {
               const std::optional<TokenUsage>& usage, bool completed, TimePoint now);
 
   void apply(ReplicaIndex replica, const LoadReading& reading, TimePoint began, TimePoint now);
-  void probe_failed(ReplicaIndex replica, std::string_view reason_literal, TimePoint now);
+  void probe_failed(ReplicaIndex replica, std::string_view reason, TimePoint now);
   void connection_failed(ReplicaIndex replica, TimePoint now);
   void answer_succeeded(ReplicaIndex replica);
   void answer_failed(ReplicaIndex replica, TimePoint now);

@@ -1,0 +1,17 @@
+#include <iostream>
+
+#include "router/cli/commands.hpp"
+#include "router/config/config.hpp"
+
+namespace fareway {
+
+int check(const std::filesystem::path& config_file) {
+  const Config config = load_config(config_file);
+  for (const std::string& warning : config_warnings(config)) std::cout << "warning: " << warning << '\n';
+  std::cout << config_file.string() << ": ok: " << config.fleet.pools.size() << " pools, "
+            << config.fleet.replicas.size() << " replicas, " << config.fleet.models.size() << " models, "
+            << config.fleet.classes.size() << " classes, " << config.fleet.tenants.size() << " tenants\n";
+  return 0;
+}
+
+}  // namespace fareway

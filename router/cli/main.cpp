@@ -1,0 +1,104 @@
+#include <exception>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "router/cli/commands.hpp"
+#include "router/config/config.hpp"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kBadInput = 2;
+
+using fareway::ReportKey;
+const std::map<std::string, ReportKey> kReportKeys{{"tenant", ReportKey::kTenant},
+                                                   {"model", ReportKey::kModel},
+                                                   {"pool", ReportKey::kPool},
+                                                   {"class", ReportKey::kClass}};
+
+/// Command line and what it fills in; `run` calls the command that was named.
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.set_version_flag("--version", "fareway " FAREWAY_VERSION);
+    app_.require_subcommand(1);
+    with_config(serve_)->required();
+    with_config(check_)->required();
+    with_config(emulate_)->required();
+    emulate_->add_option("--pool", pools_, "Only this pool; may be given more than once");
+
+    ledger_->require_subcommand(1);
+    auto* file = report_->add_option("--ledger", report_options_.ledger_file, "Ledger file");
+    with_config(report_)->excludes(file);
+    report_->add_option("--by", report_options_.by, "tenant, model, pool or class")
+        ->transform(CLI::CheckedTransformer(kReportKeys))
+        ->default_str("tenant");
+    report_->add_option("--since", report_options_.since, "24h, 7d, 2026-11-30 or 2026-11-30T12:00:00Z");
+    report_->add_option("--until", report_options_.until, "The same, exclusive");
+    report_->add_flag("--json", report_options_.json, "Every nanodollar, for programs");
+  }
+
+  int parse(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+      return 0;
+    } catch (const CLI::ParseError& error) {
+      return app_.exit(error) == 0 ? 0 : kBadInput;
+    }
+  }
+
+  /// False after --help or --version: there is nothing to run.
+  bool has_command() const { return !app_.get_subcommands().empty(); }
+
+  int run() {
+    if (serve_->parsed()) return fareway::serve(config_file_);
+    if (check_->parsed()) return fareway::check(config_file_);
+    if (emulate_->parsed()) return fareway::emulate(config_file_, pools_);
+    if (report_options_.ledger_file.empty()) {
+      if (config_file_.empty())
+        throw std::runtime_error("ledger report needs --ledger FILE or --config FILE");
+      report_options_.ledger_file = fareway::load_config(config_file_).ledger_file;
+    }
+    return fareway::print_report(report_options_);
+  }
+
+ private:
+  CLI::Option* with_config(CLI::App* command) {
+    return command->add_option("--config", config_file_, "Configuration file, YAML or JSON");
+  }
+
+  CLI::App app_{"Fareway: a cost-aware router for mixed GPU fleets"};
+  CLI::App* serve_{app_.add_subcommand("serve", "Run the gateway")};
+  CLI::App* check_{app_.add_subcommand("check", "Check a configuration file")};
+  CLI::App* emulate_{
+      app_.add_subcommand("emulate", "Run emulated engines for the replicas of a configuration")};
+  CLI::App* ledger_{app_.add_subcommand("ledger", "Read the ledger")};
+  CLI::App* report_{ledger_->add_subcommand("report", "Requests, tokens and dollars, summed")};
+  std::filesystem::path config_file_;
+  std::vector<std::string> pools_;
+  fareway::ReportOptions report_options_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("fareway"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  try {
+    CommandLine command_line;
+    if (const int code = command_line.parse(argc, argv); code != 0 || !command_line.has_command())
+      return code;
+    return command_line.run();
+  } catch (const fareway::ConfigError& error) {
+    std::cerr << error.what() << '\n';
+    return kBadInput;
+  } catch (const std::exception& error) {
+    std::cerr << "fareway: " << error.what() << '\n';
+    return kFailed;
+  }
+}

@@ -1,0 +1,219 @@
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <prometheus/registry.h>
+#include <spdlog/spdlog.h>
+
+#include "adapters/engines/prober.hpp"
+#include "adapters/stores/sqlite_ledger.hpp"
+#include "placement/live_fleet.hpp"
+#include "router/admin/admin_server.hpp"
+#include "router/cli/commands.hpp"
+#include "router/cli/idle_billing.hpp"
+#include "router/config/config.hpp"
+#include "router/gateway/gateway.hpp"
+#include "router/observe/decision_log.hpp"
+#include "router/observe/metrics.hpp"
+
+namespace fareway {
+namespace {
+
+namespace net = boost::asio;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTick{1};
+constexpr std::chrono::seconds kIdleRowsEvery{60};
+
+WallTime wall_now() {
+  return std::chrono::system_clock::now();
+}
+
+/// Sockets are what a proxy runs out of first: take as many as the system allows.
+void raise_open_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// The running gateway: owns every part and the two threads they live on.
+///
+/// The data loop (the calling thread) has the gateway, the live fleet and the decision log; the control loop
+/// (a thread of its own) has the admin listener and the probers, whose reports it posts to the data loop. The
+/// ledger has its writer.
+class Service {
+ public:
+  explicit Service(Config config);
+
+  /// Returns when the last exchange has ended after a signal.
+  void run();
+
+ private:
+  void start_probers();
+  void report(ReplicaIndex replica, const ProbeResult<LoadReading>& result, TimePoint began);
+  void say_rotation(ReplicaIndex replica, bool was_serving) const;
+  void tick();
+  void write_idle_rows();
+  void await_signal();
+  void drain();
+  void stop();
+
+  const Config config_;
+  SqliteLedger ledger_;
+  net::io_context data_loop_{1};
+  net::io_context control_loop_{1};
+  LiveFleet fleet_;
+  DecisionLog decisions_;
+  prometheus::Registry registry_;
+  Metrics metrics_;
+  IdleBilling idle_billing_;
+  std::atomic<bool> draining_{false};
+  Gateway gateway_;
+  AdminServer admin_;
+  std::vector<std::unique_ptr<Prober>> probers_;
+  net::steady_timer tick_timer_{data_loop_};
+  net::steady_timer drain_timer_{data_loop_};
+  net::signal_set signals_{data_loop_, SIGINT, SIGTERM};
+  TimePoint idle_rows_at_{SteadyClock::now() + kIdleRowsEvery};
+};
+
+Service::Service(Config config)
+    : config_(std::move(config)),
+      ledger_(config_.ledger_file),
+      fleet_(config_.fleet, PriceBook{config_.price_schedules}, SteadyClock::now(), wall_now()),
+      metrics_(registry_, config_.fleet),
+      idle_billing_(config_.fleet.replicas.size(), wall_now()),
+      gateway_(data_loop_, {config_, fleet_, decisions_, ledger_, metrics_}),
+      admin_(control_loop_, {config_, data_loop_, fleet_, decisions_, ledger_, registry_, draining_}) {}
+
+void Service::run() {
+  gateway_.start();
+  admin_.start();
+  start_probers();
+  tick();
+  await_signal();
+  spdlog::info("gateway on {}:{}, console and metrics on {}:{}, ledger {}", config_.listen.host,
+               gateway_.port(), config_.admin.host, admin_.port(), config_.ledger_file.string());
+
+  std::thread control{[this] {
+    const auto work = net::make_work_guard(control_loop_);
+    control_loop_.run();
+  }};
+  data_loop_.run();
+  control_loop_.stop();
+  control.join();
+  probers_.clear();
+  fleet_.tick(SteadyClock::now(), wall_now());
+  write_idle_rows();
+}
+
+void Service::start_probers() {
+  for (std::uint32_t i = 0; i < config_.access.size(); ++i) {
+    const ReplicaAccess& access = config_.access[i];
+    auto on_report = [this, i](ProbeResult<LoadReading> result, TimePoint began) {
+      net::post(data_loop_, [this, i, result = std::move(result), began] { report({i}, result, began); });
+    };
+    probers_.push_back(std::make_unique<Prober>(control_loop_, access.endpoint, *access.engine,
+                                                Prober::Options{}, std::move(on_report)));
+    probers_.back()->start();
+  }
+}
+
+void Service::report(ReplicaIndex replica, const ProbeResult<LoadReading>& result, TimePoint began) {
+  const bool was_serving = fleet_.fleet()[replica].health.serving();
+  if (result) {
+    fleet_.apply(replica, *result, began, SteadyClock::now());
+  } else {
+    fleet_.probe_failed(replica, result.error().what, SteadyClock::now());
+  }
+  say_rotation(replica, was_serving);
+}
+
+void Service::say_rotation(ReplicaIndex index, bool was_serving) const {
+  const Replica& replica = fleet_.fleet()[index];
+  if (replica.health.serving() == was_serving) return;
+  if (was_serving) {
+    spdlog::warn("{} left rotation: {}", replica.name, replica.health.reason());
+  } else {
+    spdlog::info("{} is in rotation", replica.name);
+  }
+}
+
+void Service::tick() {
+  fleet_.tick(SteadyClock::now(), wall_now());
+  metrics_.fleet_changed(fleet_);
+  metrics_.ledger_backlog(ledger_.backlog());
+  if (SteadyClock::now() >= idle_rows_at_) {
+    idle_rows_at_ += kIdleRowsEvery;
+    write_idle_rows();
+  }
+  tick_timer_.expires_after(kTick);
+  tick_timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) tick();
+  });
+}
+
+void Service::write_idle_rows() {
+  for (IdleRow& row : idle_billing_.rows(fleet_, wall_now())) ledger_.append(std::move(row));
+}
+
+void Service::await_signal() {
+  signals_.async_wait([this](boost::system::error_code error, int) {
+    if (error) return;
+    if (!draining_.exchange(true)) {
+      drain();
+      await_signal();
+    } else {
+      spdlog::warn("second signal: cutting what is still open");
+      gateway_.cut();
+    }
+  });
+}
+
+void Service::drain() {
+  spdlog::info("draining: open requests may finish within {} s; a second signal cuts them",
+               std::chrono::duration_cast<std::chrono::seconds>(config_.limits.drain_timeout).count());
+  drain_timer_.expires_after(config_.limits.drain_timeout);
+  drain_timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    spdlog::warn("drain time is over: cutting what is still open");
+    gateway_.cut();
+  });
+  gateway_.drain([this] { stop(); });
+}
+
+void Service::stop() {
+  drain_timer_.cancel();
+  tick_timer_.cancel();
+  signals_.cancel();
+  net::post(control_loop_, [this] { admin_.stop(); });
+  data_loop_.stop();
+}
+
+}  // namespace
+
+int serve(const std::filesystem::path& config_file) {
+  Config config = load_config(config_file);
+  for (const std::string& warning : config_warnings(config)) spdlog::warn("{}", warning);
+  raise_open_file_limit();
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);  // the configuration is read at start
+  Service service{std::move(config)};
+  service.run();
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace fareway
