@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "router/config/address_text.hpp"
+#include "router/config/config.hpp"
+
+namespace fareway {
+namespace {
+
+void warn_of_formats(const Fleet& fleet, std::vector<std::string>& warnings) {
+  for (const Deployment& deployment : fleet.deployments) {
+    if (deployment.format_support != FormatSupport::kEmulated) continue;
+    warnings.push_back(
+        fmt::format("deployment {}: its device emulates {}, which computes right but slower than its own "
+                    "formats; expect no "
+                    "better than bf16 speed",
+                    deployment.name, to_string(deployment.format)));
+  }
+}
+
+void warn_of_unused(const Fleet& fleet, std::vector<std::string>& warnings) {
+  std::vector<bool> served(fleet.models.size());
+  std::vector<bool> used(fleet.deployments.size());
+  for (const Replica& replica : fleet.replicas) {
+    used[replica.deployment.value] = true;
+    served[fleet[replica.deployment].model.value] = true;
+  }
+  for (std::size_t i = 0; i < fleet.deployments.size(); ++i) {
+    if (!used[i])
+      warnings.push_back(fmt::format("deployment {}: no replica runs it", fleet.deployments[i].name));
+  }
+  for (std::size_t i = 0; i < fleet.models.size(); ++i) {
+    if (!served[i]) warnings.push_back(fmt::format("model {}: no replica serves it", fleet.models[i].name));
+  }
+}
+
+void warn_of_prices(const Fleet& fleet, std::vector<std::string>& warnings) {
+  for (const Model& model : fleet.models) {
+    if (model.list_price) continue;
+    warnings.push_back(
+        fmt::format("model {}: no list_price, so tenants are charged nothing for it", model.name));
+  }
+}
+
+void warn_of_network(const Config& config, std::vector<std::string>& warnings) {
+  if (!is_loopback(config.admin)) {
+    warnings.push_back(fmt::format(
+        "admin: {} can be reached from other hosts and asks for no key; keep it on a private network",
+        config.admin.host));
+  }
+  // uvicorn, which serves vLLM, closes idle connections after five seconds: a request sent just then is lost.
+  constexpr std::chrono::milliseconds kUvicornKeepAlive{5'000};
+  const bool has_vllm = std::ranges::any_of(
+      config.access, [](const ReplicaAccess& access) { return access.engine->name() == "vllm"; });
+  if (has_vllm && config.limits.upstream_idle >= kUvicornKeepAlive) {
+    warnings.push_back(
+        "limits.upstream_idle: vLLM closes idle connections after 5 s by default; stay below that");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> config_warnings(const Config& config) {
+  std::vector<std::string> warnings;
+  warn_of_formats(config.fleet, warnings);
+  warn_of_unused(config.fleet, warnings);
+  warn_of_prices(config.fleet, warnings);
+  warn_of_network(config, warnings);
+  return warnings;
+}
+
+}  // namespace fareway
