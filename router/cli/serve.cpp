@@ -26,6 +26,7 @@
 #include "router/gateway/gateway.hpp"
 #include "router/observe/decision_log.hpp"
 #include "router/observe/metrics.hpp"
+#include "router/observe/throughput.hpp"
 
 namespace fareway {
 namespace {
@@ -76,6 +77,7 @@ class Service {
   net::io_context control_loop_{1};
   LiveFleet fleet_;
   DecisionLog decisions_;
+  ThroughputWindow throughput_;
   prometheus::Registry registry_;
   Metrics metrics_;
   IdleBilling idle_billing_;
@@ -93,10 +95,12 @@ Service::Service(Config config)
     : config_(std::move(config)),
       ledger_(config_.ledger_file),
       fleet_(config_.fleet, PriceBook{config_.price_schedules}, SteadyClock::now(), wall_now()),
+      throughput_(config_.fleet.replicas.size()),
       metrics_(registry_, config_.fleet),
       idle_billing_(config_.fleet.replicas.size(), wall_now()),
       gateway_(data_loop_, {config_, fleet_, decisions_, ledger_, metrics_}),
-      admin_(control_loop_, {config_, data_loop_, fleet_, decisions_, ledger_, registry_, draining_}) {}
+      admin_(control_loop_,
+             {config_, data_loop_, fleet_, decisions_, throughput_, ledger_, registry_, draining_}) {}
 
 void Service::run() {
   gateway_.start();
@@ -154,6 +158,7 @@ void Service::say_rotation(ReplicaIndex index, bool was_serving) const {
 void Service::tick() {
   fleet_.tick(SteadyClock::now(), wall_now());
   metrics_.fleet_changed(fleet_);
+  throughput_.fleet_changed(fleet_.fleet());
   metrics_.ledger_backlog(ledger_.backlog());
   if (SteadyClock::now() >= idle_rows_at_) {
     idle_rows_at_ += kIdleRowsEvery;

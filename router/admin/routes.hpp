@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "router/admin/answer.hpp"
+
+namespace fareway {
+
+enum class AdminPage { kConsole, kMetrics, kHealth, kReady, kFleet, kDecisions, kDecision };
+
+/// Decisions one page shows when it does not say, and at most: copying them takes time from the data loop.
+inline constexpr std::size_t kDecisionsShown = 50;
+inline constexpr std::size_t kMostDecisionsShown = 500;
+
+struct AdminRoute {
+  AdminPage page{AdminPage::kConsole};
+  std::size_t limit{kDecisionsShown};  ///< of kDecisions
+  std::string request_id{};            ///< of kDecision
+};
+
+/// Which page a request asks for, or the answer that refuses it: 405 for anything but GET and HEAD, 404 for
+/// an unknown path, 400 for a limit that is no positive number. Unknown query parameters are ignored, limits
+/// beyond the most cut.
+std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::string_view target);
+
+}  // namespace fareway

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "placement/live_fleet.hpp"
+#include "router/observe/decision_log.hpp"
+#include "router/observe/throughput.hpp"
+
+namespace fareway {
+
+/// What changes of one replica. Names and sizes do not: they come from the configuration's fleet, by index.
+struct ReplicaView {
+  ReplicaHealth health;
+  std::optional<LoadReading> reading;
+  TimePoint read_at;
+  std::size_t decoding{0};            ///< own requests past their first token
+  std::size_t before_first_token{0};  ///< own requests that wait or prefill
+  PredictionErrors errors;
+  NanoUsdPerHour rate;
+  NanoUsd charged;
+  NanoUsd unsettled;
+  NanoUsd idle;
+  std::optional<TokensPerSecond> generating;
+};
+
+/// The fleet at one instant, copied on the data loop as fast as it goes, rendered elsewhere.
+struct FleetView {
+  TimePoint now;
+  WallTime wall_now;
+  std::vector<NanoUsdPerHour> pool_prices;  ///< per device, by pool
+  std::vector<ReplicaView> replicas;
+};
+FleetView view_of(const LiveFleet& fleet, const ThroughputWindow& throughput, TimePoint now,
+                  WallTime wall_now);
+
+/// Replicas in rotation, by model.
+std::vector<std::size_t> serving_by_model(const Fleet& fleet);
+
+/// A copy without the prompt's block keys, which no page shows and which are most of the record.
+DecisionRecord view_of(const DecisionRecord& record);
+
+}  // namespace fareway
