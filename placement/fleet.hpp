@@ -50,8 +50,9 @@ struct InFlight {
   Tokens prompt;
   Tokens cached;
   double expected_output{};
-  Tokens generated;                      ///< seen so far
+  Tokens generated;                      ///< seen so far, or assumed where the answer is not streamed
   std::optional<TimePoint> first_token;  ///< nothing while it waits or prefills
+  bool streamed{true};
   Seconds predicted_ttft{};
   Seconds predicted_tpot{};
 

@@ -65,6 +65,7 @@ Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, T
                                .expected_output = static_cast<double>(shape.expected_output.value),
                                .generated = {},
                                .first_token = {},
+                               .streamed = shape.streamed,
                                .predicted_ttft = candidate.prediction.ttft,
                                .predicted_tpot = candidate.prediction.tpot});
   const Meter::Weight weight = meter_weight(candidate, shape.expected_output);
@@ -88,7 +89,7 @@ NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape, std::siz
   if (const InFlight* entry = find(flight); entry != nullptr && completed && usage) {
     estimates_.saw_prompt(shape.model, prompt_bytes, usage->prompt);
     estimates_.saw_output(shape.model, shape.service_class, usage->completion);
-    if (entry->first_token && usage->completion.value >= kTokensToJudgeTpot)
+    if (entry->streamed && entry->first_token && usage->completion.value >= kTokensToJudgeTpot)
       saw_tpot(replica.errors, entry->predicted_tpot,
                Seconds{now - *entry->first_token} / static_cast<double>(usage->completion.value - 1));
     RequestShape held = shape;
@@ -153,6 +154,18 @@ void LiveFleet::tick(TimePoint now, WallTime wall_now) {
     fleet_.pools[i].per_device_hour = prices_.price(PoolIndex{i}, wall_now);
   for (std::size_t i = 0; i < meters_.size(); ++i)
     meters_[i].set_rate(fleet_.group_rate(fleet_.replicas[i]), now);
+  assume_progress(now);
+}
+
+void LiveFleet::assume_progress(TimePoint now) {
+  for (Replica& replica : fleet_.replicas) {
+    for (InFlight& entry : replica.in_flight) {
+      const Seconds decoded = Seconds{now - entry.arrived} - entry.predicted_ttft;
+      if (entry.streamed || decoded.count() < 0) continue;
+      entry.first_token = now - std::chrono::duration_cast<TimePoint::duration>(decoded);
+      if (entry.predicted_tpot.count() > 0) entry.generated = {std::llround(decoded / entry.predicted_tpot)};
+    }
+  }
 }
 
 InFlight* LiveFleet::find(const Flight& flight) {

@@ -53,11 +53,14 @@ class LiveFleet {
   void answer_succeeded(ReplicaIndex replica);
   void answer_failed(ReplicaIndex replica, TimePoint now);
 
-  /// Once a second: meters advance, prices that changed take effect.
+  /// Once a second: meters advance, prices that changed take effect, answers that are not streamed are taken
+  /// to progress as predicted (else they would seem to wait for ever, and nobody's stall of them would
+  /// count).
   void tick(TimePoint now, WallTime wall_now);
 
  private:
   InFlight* find(const Flight& flight);
+  void assume_progress(TimePoint now);
 
   Fleet fleet_;
   PriceBook prices_;

@@ -27,7 +27,8 @@ struct RequestShape {
   std::optional<Tokens> output_limit;  ///< the client's own limit, where it set one
   std::uint64_t session{0};            ///< hash of tenant and session id; 0 where the client named none
   std::vector<BlockKey> prefix;        ///< chain over the prompt's content, one key a block, tenant included
-  std::uint64_t tie_break{0};          ///< random; spreads equal choices
+  bool streamed{true};  ///< its tokens are seen as they come; otherwise progress is assumed as predicted
+  std::uint64_t tie_break{0};  ///< random; spreads equal choices
 };
 
 }  // namespace fareway

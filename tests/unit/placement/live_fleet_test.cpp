@@ -115,6 +115,18 @@ TEST_F(LiveFleetTest, GeneratedTokensGrowTheContextTheReplicaHolds) {
   EXPECT_DOUBLE_EQ(fleet.fleet()[flight.replica].in_flight.front().remaining(), 3);
 }
 
+TEST_F(LiveFleetTest, AnAnswerThatIsNotStreamedIsTakenToProgressAsPredicted) {
+  RequestShape shape = request(990, 100);  // 1 s to the first token, then 10 ms each
+  shape.streamed = false;
+  const Flight flight = begin(shape, kNow);
+  fleet.tick(kNow + milliseconds{900}, WallTime{});
+  EXPECT_FALSE(fleet.fleet()[flight.replica].in_flight.front().first_token);
+  fleet.tick(kNow + milliseconds{1500}, WallTime{});
+  const InFlight& entry = fleet.fleet()[flight.replica].in_flight.front();
+  EXPECT_EQ(entry.first_token, kNow + seconds{1});
+  EXPECT_EQ(entry.generated, Tokens{50});
+}
+
 TEST_F(LiveFleetTest, AFailedConnectionTakesTheReplicaOutUntilALaterProbe) {
   fleet.connection_failed(a, kNow + seconds{1});
   EXPECT_FALSE(fleet.fleet()[a].health.serving());
