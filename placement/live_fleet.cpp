@@ -131,6 +131,10 @@ void LiveFleet::apply(ReplicaIndex index, const LoadReading& reading, TimePoint 
   replica.foreign_context = replica.foreign_running > 0 ? std::max(0.0, by_usage) : 0;
 }
 
+void LiveFleet::probe_succeeded(ReplicaIndex replica, TimePoint began, TimePoint now) {
+  fleet_.replicas.at(replica.value).health.probe_succeeded(began, now);
+}
+
 void LiveFleet::probe_failed(ReplicaIndex replica, std::string_view reason, TimePoint now) {
   fleet_.replicas.at(replica.value).health.probe_failed(reason, now);
 }

@@ -48,6 +48,8 @@ class LiveFleet {
               const std::optional<TokenUsage>& usage, bool completed, TimePoint now);
 
   void apply(ReplicaIndex replica, const LoadReading& reading, TimePoint began, TimePoint now);
+  /// The engine is up, but its load could not be read: the last reading ages.
+  void probe_succeeded(ReplicaIndex replica, TimePoint began, TimePoint now);
   void probe_failed(ReplicaIndex replica, std::string_view reason, TimePoint now);
   void connection_failed(ReplicaIndex replica, TimePoint now);
   void answer_succeeded(ReplicaIndex replica);

@@ -65,6 +65,7 @@ class Service {
   void start_probers();
   void report(ReplicaIndex replica, const ProbeResult<LoadReading>& result, TimePoint began);
   void say_rotation(ReplicaIndex replica, bool was_serving) const;
+  void say_trouble(ReplicaIndex replica, const std::string& what);
   void tick();
   void write_idle_rows();
   void await_signal();
@@ -85,6 +86,7 @@ class Service {
   Gateway gateway_;
   AdminServer admin_;
   std::vector<std::unique_ptr<Prober>> probers_;
+  std::vector<std::string> trouble_;  // what each replica's last probe had to say against it
   net::steady_timer tick_timer_{data_loop_};
   net::steady_timer drain_timer_{data_loop_};
   net::signal_set signals_{data_loop_, SIGINT, SIGTERM};
@@ -124,6 +126,7 @@ void Service::run() {
 }
 
 void Service::start_probers() {
+  trouble_.resize(config_.access.size());
   for (std::uint32_t i = 0; i < config_.access.size(); ++i) {
     const ReplicaAccess& access = config_.access[i];
     auto on_report = [this, i](ProbeResult<LoadReading> result, TimePoint began) {
@@ -139,9 +142,12 @@ void Service::report(ReplicaIndex replica, const ProbeResult<LoadReading>& resul
   const bool was_serving = fleet_.fleet()[replica].health.serving();
   if (result) {
     fleet_.apply(replica, *result, began, SteadyClock::now());
+  } else if (result.error().healthy) {
+    fleet_.probe_succeeded(replica, began, SteadyClock::now());
   } else {
     fleet_.probe_failed(replica, result.error().what, SteadyClock::now());
   }
+  say_trouble(replica, result ? std::string{} : result.error().what);
   say_rotation(replica, was_serving);
 }
 
@@ -153,6 +159,12 @@ void Service::say_rotation(ReplicaIndex index, bool was_serving) const {
   } else {
     spdlog::info("{} is in rotation", replica.name);
   }
+}
+
+/// Once when it changes, not once a second.
+void Service::say_trouble(ReplicaIndex replica, const std::string& what) {
+  if (std::exchange(trouble_[replica.value], what) == what) return;
+  if (!what.empty()) spdlog::warn("{}: {}", fleet_.fleet()[replica].name, what);
 }
 
 void Service::tick() {
