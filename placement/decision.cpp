@@ -49,6 +49,22 @@ std::optional<ReplicaIndex> cheapest(const std::vector<Candidate>& candidates, s
   return std::nullopt;
 }
 
+Decision weigh_all(const RequestShape& shape, const Fleet& fleet, std::span<const ReplicaIndex> excluded,
+                   TimePoint now) {
+  Decision decision;
+  for (std::uint32_t i = 0; i < fleet.replicas.size(); ++i) {
+    const ReplicaIndex index{i};
+    if (fleet[fleet[index].deployment].model != shape.model) continue;
+    if (std::ranges::find(excluded, index) != excluded.end()) {
+      decision.candidates.push_back({.replica = index, .excluded_by = kFailedBefore});
+    } else {
+      decision.candidates.push_back(weigh(shape, fleet, index, now));
+    }
+  }
+  decision.chosen = cheapest(decision.candidates, shape.tie_break);
+  return decision;
+}
+
 }  // namespace
 
 const Candidate* Decision::chosen_candidate() const {
@@ -67,18 +83,13 @@ bool Decision::hopeless() const {
 
 Decision decide(const RequestShape& shape, const Fleet& fleet, std::span<const ReplicaIndex> excluded,
                 TimePoint now) {
-  Decision decision;
-  for (std::uint32_t i = 0; i < fleet.replicas.size(); ++i) {
-    const ReplicaIndex index{i};
-    if (fleet[fleet[index].deployment].model != shape.model) continue;
-    if (std::ranges::find(excluded, index) != excluded.end()) {
-      decision.candidates.push_back({.replica = index, .excluded_by = kFailedBefore});
-    } else {
-      decision.candidates.push_back(weigh(shape, fleet, index, now));
-    }
-  }
-  decision.chosen = cheapest(decision.candidates, shape.tie_break);
-  return decision;
+  Decision decision = weigh_all(shape, fleet, excluded, now);
+  if (decision.chosen || shape.prompt_error <= 0) return decision;
+  // An estimate alone must not refuse what would fit: the engine counts the tokens and has the last word.
+  RequestShape shortest = shape;
+  shortest.prompt = shape.shortest_prompt();
+  Decision lenient = weigh_all(shortest, fleet, excluded, now);
+  return lenient.chosen ? lenient : decision;
 }
 
 }  // namespace fareway

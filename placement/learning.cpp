@@ -10,6 +10,8 @@ constexpr double kAverageWeight = 0.05;       // of one request in the averages 
 constexpr double kFirstTokensPerByte = 0.25;  // English text in common tokenisers: about four bytes a token
 constexpr double kFewestTokensPerByte = 0.02;
 constexpr double kMostTokensPerByte = 1.5;
+constexpr std::size_t kLongPrompt = 1024;  // bytes; from here on the ratio outweighs the overhead
+constexpr double kMostOverheadTokens = 256;
 constexpr double kFirstMeanOutput = 256;
 
 constexpr double kErrorWeight = 0.01;
@@ -33,10 +35,12 @@ void saw(double& spread, Seconds predicted, Seconds measured) {
 Estimates::Estimates(std::size_t models, std::size_t classes)
     : classes_(classes),
       tokens_per_byte_(models, kFirstTokensPerByte),
+      overhead_tokens_(models, 0),
       mean_output_(models * classes, kFirstMeanOutput) {}
 
 Tokens Estimates::prompt(ModelIndex model, std::size_t bytes) const {
-  const double tokens = tokens_per_byte_.at(model.value) * static_cast<double>(bytes);
+  const double tokens =
+      overhead_tokens_.at(model.value) + tokens_per_byte_.at(model.value) * static_cast<double>(bytes);
   return {std::max<std::int64_t>(1, std::llround(tokens))};
 }
 
@@ -48,9 +52,16 @@ Tokens Estimates::output(ModelIndex model, ClassIndex service_class, std::option
 
 void Estimates::saw_prompt(ModelIndex model, std::size_t bytes, Tokens prompt) {
   if (bytes == 0 || prompt.value <= 0) return;
-  const double ratio = static_cast<double>(prompt.value) / static_cast<double>(bytes);
-  average(tokens_per_byte_.at(model.value), std::clamp(ratio, kFewestTokensPerByte, kMostTokensPerByte),
-          kAverageWeight);
+  const auto tokens = static_cast<double>(prompt.value);
+  const auto size = static_cast<double>(bytes);
+  double& ratio = tokens_per_byte_.at(model.value);
+  double& overhead = overhead_tokens_.at(model.value);
+  if (bytes >= kLongPrompt) {
+    average(ratio, std::clamp((tokens - overhead) / size, kFewestTokensPerByte, kMostTokensPerByte),
+            kAverageWeight);
+  } else {
+    average(overhead, std::clamp(tokens - ratio * size, 0.0, kMostOverheadTokens), kAverageWeight);
+  }
 }
 
 void Estimates::saw_output(ModelIndex model, ClassIndex service_class, Tokens output) {

@@ -16,6 +16,9 @@ class Estimates {
  public:
   Estimates(std::size_t models, std::size_t classes);
 
+  /// How far below the estimate a prompt may lie, relative: code and CJK differ from prose by about that.
+  static constexpr double kPromptError = 0.3;
+
   Tokens prompt(ModelIndex model, std::size_t bytes) const;
   Tokens output(ModelIndex model, ClassIndex service_class, std::optional<Tokens> limit) const;
 
@@ -25,6 +28,7 @@ class Estimates {
  private:
   std::size_t classes_;
   std::vector<double> tokens_per_byte_;
+  std::vector<double> overhead_tokens_;
   std::vector<double> mean_output_;
 };
 

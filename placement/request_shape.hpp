@@ -23,12 +23,17 @@ struct RequestShape {
   ClassIndex service_class;
   TenantIndex tenant;
   Tokens prompt;                       ///< estimated
+  double prompt_error{0};              ///< relative: the prompt may be that much shorter than estimated
   Tokens expected_output;              ///< estimated from what this model and class usually produce
   std::optional<Tokens> output_limit;  ///< the client's own limit, where it set one
   std::uint64_t session{0};            ///< hash of tenant and session id; 0 where the client named none
   std::vector<BlockKey> prefix;        ///< chain over the prompt's content, one key a block, tenant included
   bool streamed{true};  ///< its tokens are seen as they come; otherwise progress is assumed as predicted
   std::uint64_t tie_break{0};  ///< random; spreads equal choices
+
+  Tokens shortest_prompt() const {
+    return {static_cast<std::int64_t>(static_cast<double>(prompt.value) / (1 + prompt_error))};
+  }
 };
 
 }  // namespace fareway

@@ -226,7 +226,8 @@ int serve(const std::filesystem::path& config_file) {
   for (const std::string& warning : config_warnings(config)) spdlog::warn("{}", warning);
   raise_open_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGHUP, SIG_IGN);  // the configuration is read at start
+  std::signal(SIGXFSZ, SIG_IGN);  // a full ledger file is an error to handle, not the end
+  std::signal(SIGHUP, SIG_IGN);   // the configuration is read at start
   Service service{std::move(config)};
   service.run();
   spdlog::info("stopped");

@@ -117,6 +117,18 @@ TEST(Decide, ExcludesByNameAndKeepsTheReasonOfEveryLoser) {
   EXPECT_THAT(reasons, ElementsAre("context", "failed_before", "", "health"));
 }
 
+TEST(Decide, AnEstimateAloneDoesNotRefuseWhatMayFit) {
+  FleetBuilder builder;
+  builder.add({.name = "small", .context_limit = {500}});
+  const ReplicaIndex large = builder.add({.name = "large", .context_limit = {1000}});
+  RequestShape shape = request(1200, 10);
+  EXPECT_FALSE(decide(shape, builder.fleet(), {}, kNow).chosen) << "a count that is known is final";
+  shape.prompt_error = 0.3;
+  EXPECT_EQ(decide(shape, builder.fleet(), {}, kNow).chosen, large) << "1,200 may be 923";
+  shape.prompt = {1400};
+  EXPECT_TRUE(decide(shape, builder.fleet(), {}, kNow).hopeless()) << "1,400 is 1,076 at least";
+}
+
 TEST(Decide, SpreadsEqualChoicesByTheTieBreakAlone) {
   FleetBuilder builder;
   for (const char* name : {"a", "b", "c"}) builder.add({.name = name});

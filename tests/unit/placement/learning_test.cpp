@@ -13,8 +13,16 @@ constexpr ClassIndex kClass{1};
 TEST(Estimates, StartAtFourBytesATokenAndLearnFromUsage) {
   Estimates estimates{1, 2};
   EXPECT_EQ(estimates.prompt(kModel, 4000), Tokens{1000});
-  for (int i = 0; i < 200; ++i) estimates.saw_prompt(kModel, 1000, {500});
+  for (int i = 0; i < 200; ++i) estimates.saw_prompt(kModel, 2000, {1000});
   EXPECT_NEAR(static_cast<double>(estimates.prompt(kModel, 4000).value), 2000, 10);
+}
+
+TEST(Estimates, ShortPromptsTeachTheTemplatesOverheadAndLeaveLongOnesAlone) {
+  Estimates estimates{1, 2};
+  for (int i = 0; i < 200; ++i)
+    estimates.saw_prompt(kModel, 5, {20});  // "Hello", and the chat template around it
+  EXPECT_NEAR(static_cast<double>(estimates.prompt(kModel, 5).value), 20, 1);
+  EXPECT_NEAR(static_cast<double>(estimates.prompt(kModel, 800'000).value), 200'000, 100);
 }
 
 TEST(Estimates, ExpectTheUsualAnswerOfTheClassUpToTheLimit) {
