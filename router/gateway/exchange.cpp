@@ -1,0 +1,298 @@
+#include "router/gateway/exchange.hpp"
+
+#include <array>
+#include <utility>
+
+#include "router/gateway/relay.hpp"
+#include "router/gateway/response_head.hpp"
+
+namespace fareway {
+
+namespace {
+
+using Taken = UpstreamConnection::Taken;
+
+constexpr std::size_t kMaxLedgerBacklog = 10'000;
+constexpr std::size_t kMaxErrorBody = 64u << 10;
+
+const AnswerFacts nothing_learned;
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+/// Why nobody could be chosen, in the client's terms.
+Refusal refusal_of(const Decision& decision) {
+  if (!decision.hopeless()) return refusals::no_replica();
+  bool context = false;
+  bool rules = false;
+  for (const Candidate& candidate : decision.candidates) {
+    context = context || candidate.excluded_by == "context";
+    rules = rules || candidate.excluded_by == "region" || candidate.excluded_by == "price_ceiling";
+  }
+  if (context) return refusals::context_too_long();
+  return rules ? refusals::not_permitted() : refusals::no_replica();
+}
+
+bool out_of_sockets(const ErrorCode& ec) {
+  return ec == net::error::no_descriptors || ec == boost::system::errc::too_many_files_open_in_system ||
+         ec == boost::system::errc::address_not_available;
+}
+
+std::string_view retry_reason(bool reached, bool refused) {
+  if (refused) return "refused";
+  return reached ? "broke_off" : "unreachable";
+}
+
+}  // namespace
+
+Task<void> ExchangeState::settle(Outcome outcome, int status, const AnswerFacts& facts) {
+  LedgerRow row = settlement.close(outcome, status, facts, now());
+  co_await append_and_wait(loop, std::move(row));
+}
+
+void ExchangeState::release_upstream() {
+  if (upstream && upstream->reusable()) {
+    loop.pool.give_back(settlement.replica(), std::move(upstream), now());
+  }
+  upstream.reset();
+}
+
+Exchange::Exchange(LoopState& loop, ClientStream& client, Deadline& deadline, Job job)
+    : state_(loop, client, deadline, std::move(job)) {}
+
+Task<bool> Exchange::run() {
+  if (state_.loop.parts.ledger.backlog() > kMaxLedgerBacklog) co_return co_await refuse(refusals::ledger_unavailable());
+  const Decision& decision = state_.settlement.place(now());
+  if (!decision.chosen) co_return co_await refuse(refusal_of(decision));
+  state_.client.watch([this] { interrupt(Interrupt::kClientGone); });
+  const bool more = co_await serve();
+  state_.client.unwatch();
+  state_.deadline.clear();
+  state_.release_upstream();
+  co_return more && state_.keep_alive() && state_.interrupt == Interrupt::kNone;
+}
+
+Task<bool> Exchange::serve() {
+  for (;;) {
+    const Attempt got = co_await attempt();
+    if (got == Attempt::kServed || got == Attempt::kAnsweredError) co_return true;
+    if (got == Attempt::kBrokenOff) co_return false;
+    if (state_.interrupt == Interrupt::kClientGone) {
+      co_await state_.settle(Outcome::kClientClosed, 0, nothing_learned);
+      co_return false;
+    }
+    if (state_.interrupt == Interrupt::kShutdown) co_return co_await answer(refusals::shutting_down(), Outcome::kFailed);
+    if (!retry(got)) co_return co_await give_up(got);
+  }
+}
+
+Task<Exchange::Attempt> Exchange::attempt() {
+  state_.expired.reset();
+  const ReplicaIndex replica = state_.settlement.replica();
+  state_.upstream = state_.loop.pool.take_idle(replica);
+  reused_connection_ = state_.upstream != nullptr;
+  if (!reused_connection_) {
+    const Attempt connected = co_await connect(replica);
+    if (connected != Attempt::kServed) co_return connected;
+  }
+  state_.attempt_began = now();
+  bool sent = co_await forward(replica);
+  if (!sent && reused_connection_ && state_.interrupt == Interrupt::kNone && !state_.expired) {
+    // The engine closed it while it was idle and has not seen the whole request: a fresh one is no second try.
+    const Attempt connected = co_await connect(replica);
+    if (connected != Attempt::kServed) co_return connected;
+    sent = co_await forward(replica);
+  }
+  if (!sent) co_return Attempt::kSilent;
+  co_return co_await await_head();
+}
+
+/// kServed where it is connected.
+Task<Exchange::Attempt> Exchange::connect(ReplicaIndex replica) {
+  state_.upstream = state_.loop.pool.fresh();
+  state_.deadline.set(Wait::kConnect, now() + state_.limits().connect_timeout);
+  const ErrorCode ec = co_await state_.loop.pool.connect(replica, *state_.upstream);
+  state_.deadline.clear();
+  if (!ec && !state_.upstream->closed()) co_return Attempt::kServed;
+  co_return out_of_sockets(ec) ? Attempt::kLocalTrouble : Attempt::kUnreached;
+}
+
+/// Sends head and body; true where the engine's socket took all of it.
+Task<bool> Exchange::forward(ReplicaIndex replica) {
+  const Job& job = state_.job;
+  const std::string head = forwarded_head(replica);
+  const std::string_view body = job.body;
+  const Splice whole{.offset = body.size(), .removed = 0, .inserted = {}};
+  const Splice& splice = job.splice ? *job.splice : whole;
+  const std::array<std::string_view, 4> parts{head, body.substr(0, splice.offset), splice.inserted,
+                                              body.substr(splice.offset + splice.removed)};
+  std::size_t total = 0;
+  for (const std::string_view part : parts) total += part.size();
+  state_.upstream->begin_answer();
+  state_.upstream->count_use();
+  state_.deadline.set(Wait::kFirstByte, state_.attempt_began + state_.limits().first_byte_timeout);
+  const std::size_t sent = co_await state_.upstream->write(parts);
+  state_.deadline.clear();
+  co_return sent == total && !state_.upstream->closed();
+}
+
+std::string Exchange::forwarded_head(ReplicaIndex replica) const {
+  const Job& job = state_.job;
+  const Endpoint& endpoint = state_.loop.parts.config.access[replica.value].endpoint;
+  std::size_t length = job.body.size();
+  if (job.splice) length += job.splice->inserted.size() - job.splice->removed;
+  std::string head = "POST " + std::string(path_of(job.api)) + " HTTP/1.1\r\n";
+  append_field(head, "host", endpoint.authority());
+  append_field(head, "content-length", std::to_string(length));
+  append_field(head, "x-request-id", job.request_id);
+  if (!endpoint.api_key.empty()) append_field(head, "authorization", "Bearer " + endpoint.api_key);
+  return head + job.forwarded + "\r\n";
+}
+
+Task<Exchange::Attempt> Exchange::await_head() {
+  state_.deadline.set(Wait::kFirstByte, state_.attempt_began + state_.limits().first_byte_timeout);
+  while (!state_.upstream->answer().head_done()) {
+    const bool readable = co_await state_.upstream->readable();
+    if (!readable || state_.upstream->take() == Taken::kCut) co_return Attempt::kSilent;
+  }
+  state_.deadline.clear();
+  co_return co_await judge_head();
+}
+
+Task<Exchange::Attempt> Exchange::judge_head() {
+  const unsigned status = state_.upstream->answer().status();
+  if (status / 100 == 2) co_return co_await relay();
+  if (status == 429 || status >= 500) co_return Attempt::kRefused;
+  if (status == 401 || status == 403 || status < 400) {
+    const Refusal refusal = status < 400 ? refusals::engine_odd_answer() : refusals::engine_rejected_router();
+    const bool more = co_await answer(refusal, Outcome::kFailed);
+    co_return more ? Attempt::kAnsweredError : Attempt::kBrokenOff;
+  }
+  const bool more = co_await relay_error();
+  co_return more ? Attempt::kAnsweredError : Attempt::kBrokenOff;
+}
+
+Task<Exchange::Attempt> Exchange::relay() {
+  Relay relay(state_);
+  const Relay::End end = co_await relay.run();
+  if (end == Relay::End::kServed) co_return relay.ends_by_close() ? Attempt::kBrokenOff : Attempt::kServed;
+  if (end == Relay::End::kBrokenOff) co_return Attempt::kBrokenOff;
+  co_return relay.refused_in_stream() ? Attempt::kRefused : Attempt::kSilent;
+}
+
+/// Ends the attempt and places the request anew; false where nobody else can take it.
+bool Exchange::retry(Attempt failed) {
+  LiveFleet& fleet = state_.loop.parts.fleet;
+  const ReplicaIndex replica = state_.settlement.replica();
+  const bool in_stream = failed == Attempt::kRefused && state_.upstream->answer().status() / 100 == 2;
+  const unsigned status = failed == Attempt::kRefused && !in_stream ? state_.upstream->answer().status() : 0;
+  // Busy (429, 503) says alive; everything else counts against the replica.
+  if (failed == Attempt::kUnreached) fleet.connection_failed(replica, now());
+  if (failed == Attempt::kSilent || (status >= 500 && status != 503)) fleet.answer_failed(replica, now());
+  state_.settlement.attempt_failed(now());
+  if (state_.expired == Wait::kFirstByte) return false;  // its patience is used up
+  if (state_.settlement.attempts() >= state_.limits().max_attempts) return false;
+  if (!state_.settlement.place(now()).chosen) return false;
+  state_.loop.parts.metrics.retried(retry_reason(failed != Attempt::kUnreached, failed == Attempt::kRefused));
+  return true;
+}
+
+Task<bool> Exchange::give_up(Attempt failed) {
+  const bool at_hand = failed == Attempt::kRefused && state_.upstream->answer().status() / 100 != 2;
+  if (at_hand) co_return co_await relay_error();
+  co_return co_await answer(refusal_for(failed), Outcome::kFailed);
+}
+
+Refusal Exchange::refusal_for(Attempt failed) const {
+  if (state_.expired == Wait::kFirstByte) return refusals::first_byte_timeout();
+  switch (failed) {
+    case Attempt::kUnreached:
+      return refusals::engine_unreachable();
+    case Attempt::kRefused:
+    case Attempt::kLocalTrouble:
+      return refusals::no_replica();
+    default:
+      return refusals::engine_broke_off();
+  }
+}
+
+/// The engine's own error answer: a 4xx as it is, of a 5xx the status only, since its words are for operators.
+Task<bool> Exchange::relay_error() {
+  const int status = static_cast<int>(state_.upstream->answer().status());
+  std::string body;
+  Taken taken = state_.upstream->answer().done() ? Taken::kDone : Taken::kBytes;
+  while (taken == Taken::kBytes && body.size() <= kMaxErrorBody) {
+    state_.deadline.set(Wait::kAnswer, now() + state_.limits().idle_timeout);
+    if (!state_.upstream->has_buffered()) {
+      const bool readable = co_await state_.upstream->readable();
+      if (!readable) break;
+    }
+    taken = state_.upstream->take();
+    body.append(state_.upstream->body());
+  }
+  state_.deadline.clear();
+  if (state_.interrupt == Interrupt::kClientGone) {
+    co_await state_.settle(Outcome::kClientClosed, 0, nothing_learned);
+    co_return false;
+  }
+  const std::string& secret = state_.loop.parts.config.access[state_.settlement.replica().value].endpoint.api_key;
+  const bool shows_secret = !secret.empty() && body.find(secret) != std::string::npos;
+  const bool own_words = status >= 500 || taken != Taken::kDone || body.empty() || shows_secret;
+  if (own_words) body = error_body(refusals::engine_error(status), dialect_of(state_.job.api));
+  co_await state_.settle(Outcome::kEngineError, status, nothing_learned);
+  const Fleet& fleet = state_.loop.parts.fleet.fleet();
+  Fields shown;
+  for (const auto& [name, value] : state_.upstream->answer().fields().all()) {
+    if (!own_words || !name.starts_with("content-")) shown.add(name, value);
+  }
+  if (own_words) shown.add("content-type", "application/json");
+  std::string text = write_head({.status = status,
+                                 .fields = shown,
+                                 .framing = Framing::kLength,
+                                 .length = body.size(),
+                                 .keep_alive = state_.keep_alive(),
+                                 .request_id = state_.job.request_id,
+                                 .pool = fleet[fleet[state_.settlement.replica()].pool].name,
+                                 .service_class = fleet[state_.job.shape.service_class].name});
+  text += body;
+  co_return co_await state_.client.write(text);
+}
+
+/// Our own answer to an admitted request: row first.
+Task<bool> Exchange::answer(Refusal refusal, Outcome outcome) {
+  co_await state_.settle(outcome, refusal.status, nothing_learned);
+  const std::string text =
+      write_refusal(refusal, dialect_of(state_.job.api), state_.job.request_id, state_.keep_alive());
+  co_return co_await state_.client.write(text);
+}
+
+/// Our own answer to a request that was never admitted: no row.
+Task<bool> Exchange::refuse(Refusal refusal) {
+  state_.loop.parts.metrics.request_refused(refusal.reason);
+  state_.settlement.refused(refusal.status);
+  const std::string text =
+      write_refusal(refusal, dialect_of(state_.job.api), state_.job.request_id, state_.keep_alive());
+  const bool sent = co_await state_.client.write(text);
+  co_return sent && state_.keep_alive();
+}
+
+void Exchange::expire(Wait wait) {
+  if (wait == Wait::kClientWrite) return state_.client.cancel();
+  state_.expired = wait;
+  if (state_.upstream) state_.upstream->close();
+}
+
+void Exchange::interrupt(Interrupt why) {
+  if (state_.interrupt != Interrupt::kNone) return;
+  state_.interrupt = why;
+  if (state_.upstream) state_.upstream->close();
+  // A client that takes nothing would keep the exchange waiting for ever.
+  if (state_.deadline.waiting_for() == Wait::kClientWrite) state_.client.cancel();
+}
+
+void Exchange::abandon() {
+  if (!state_.settlement.admitted() || state_.settlement.closed()) return;
+  state_.loop.parts.ledger.append(state_.settlement.close(Outcome::kIncomplete, 0, {}, now()),
+                                  [](SqliteLedger::Commit) {});
+}
+
+}  // namespace fareway

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <boost/asio/io_context.hpp>
+
+#include "adapters/stores/sqlite_ledger.hpp"
+#include "placement/live_fleet.hpp"
+#include "router/config/config.hpp"
+#include "router/observe/decision_log.hpp"
+#include "router/observe/metrics.hpp"
+
+namespace fareway {
+
+/// What the gateway works on; all of it outlives the gateway and, but for the ledger and metrics, belongs to its loop.
+struct GatewayParts {
+  const Config& config;
+  LiveFleet& fleet;
+  DecisionLog& decisions;
+  SqliteLedger& ledger;
+  Metrics& metrics;
+};
+
+/// The client-facing HTTP listener: authenticates, shapes, decides, forwards, settles. One loop, one thread.
+class Gateway {
+ public:
+  Gateway(boost::asio::io_context& loop, GatewayParts parts);
+  ~Gateway();
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
+
+  /// Listens. Throws std::runtime_error ("cannot listen on 127.0.0.1:8080: address in use by another process").
+  void start();
+  std::uint16_t port() const;
+
+  /// Takes no new connection and no new request; open exchanges go on. `drained` runs on the loop once none is left.
+  void drain(std::function<void()> drained);
+  /// Cuts what is still open: streams get an error event, rows are written.
+  void cut();
+
+ private:
+  class Front;
+  std::shared_ptr<Front> front_;
+};
+
+}  // namespace fareway

@@ -1,0 +1,106 @@
+#include "router/gateway/job_builder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <xxhash.h>
+
+namespace fareway {
+
+namespace {
+
+/// What of the client's head goes on to the engine. Nothing that could carry its key.
+constexpr std::array kForwarded{
+    std::string_view("content-type"),      std::string_view("accept"),         std::string_view("traceparent"),
+    std::string_view("tracestate"),        std::string_view("user-agent"),     std::string_view("openai-beta"),
+    std::string_view("anthropic-version"), std::string_view("anthropic-beta")};
+
+std::string forwarded_fields(const Fields& fields) {
+  std::string lines;
+  for (const std::string_view name : kForwarded) {
+    if (const auto value = fields.find(name)) append_field(lines, name, *value);
+  }
+  if (!fields.find("content-type")) append_field(lines, "content-type", "application/json");
+  return lines;
+}
+
+std::string hex(std::uint64_t value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4u) *digit = kDigits[value & 15u];
+  return text;
+}
+
+/// Hash of tenant and session id; never 0, which stands for no session.
+std::uint64_t session_hash(TenantIndex tenant, std::string_view id) {
+  if (id.empty()) return 0;
+  return std::max<std::uint64_t>(1, XXH3_64bits_withSeed(id.data(), id.size(), tenant.value + 1ull));
+}
+
+boost::system::result<ClassIndex, Refusal> find_class(const LoopState& loop, const AcceptedRequest& request) {
+  const auto name = request.head->fields.find("x-fareway-class");
+  if (!name) return request.key->default_class;
+  if (const auto it = loop.classes.find(*name); it != loop.classes.end()) return it->second;
+  std::string known;
+  for (const ServiceClass& one : loop.parts.config.fleet.classes) known += (known.empty() ? "" : ", ") + one.name;
+  return refusals::bad_request("The header x-fareway-class names no class of this router. Classes: " + known + ".",
+                               "x-fareway-class");
+}
+
+}  // namespace
+
+const ApiKey* authenticate(const KeyRing& keys, const Fields& fields) {
+  if (const auto authorization = fields.find("authorization")) return keys.find(bearer_token(*authorization));
+  return keys.find(fields.find("x-api-key").value_or(""));
+}
+
+bool may_use(const TenantRules& tenant, ModelIndex model) {
+  return tenant.models.empty() ||
+         std::find(tenant.models.begin(), tenant.models.end(), model) != tenant.models.end();
+}
+
+boost::system::result<Job, Refusal> build_job(LoopState& loop, AcceptedRequest request) {
+  const auto service_class = find_class(loop, request);
+  if (!service_class) return service_class.error();
+  const auto read = loop.shapes.read(request.api, request.body);
+  if (!read) return read.error();
+  const RequestFacts& facts = *read;
+  const TenantIndex tenant = request.key->tenant;
+  const auto model = loop.models.find(facts.model);
+  if (model == loop.models.end() || !may_use(loop.parts.config.fleet[tenant], model->second)) {
+    return refusals::model_not_found(facts.model);
+  }
+  const LiveFleet& fleet = loop.parts.fleet;
+  Job job;
+  job.shape.model = model->second;
+  job.shape.service_class = *service_class;
+  job.shape.tenant = tenant;
+  job.shape.prompt = fleet.estimate_prompt(model->second, facts.prompt_bytes);
+  job.shape.prompt_error = Estimates::kPromptError;
+  job.shape.output_limit = facts.output_limit;
+  job.shape.expected_output = request.api == Api::kEmbeddings
+                                  ? Tokens{0}
+                                  : fleet.estimate_output(model->second, *service_class, facts.output_limit);
+  const std::string_view session = request.head->fields.find("x-session-id").value_or(facts.cache_key);
+  job.shape.session = session_hash(tenant, session);
+  job.shape.prefix = loop.shapes.prefix((std::uint64_t{tenant.value} << 32u) | model->second.value);
+  job.shape.streamed = facts.stream;
+  job.shape.tie_break = loop.random();
+  job.session = session.empty() ? std::string{} : hex(job.shape.session);
+  job.prompt_bytes = facts.prompt_bytes;
+  job.stream = facts.stream;
+  job.splice = facts.ask_for_usage;
+  job.request_id = std::move(request.request_id);
+  job.api = request.api;
+  job.key = request.key;
+  job.arrived = request.arrived;
+  job.wall_arrived = request.wall_arrived;
+  job.forwarded = forwarded_fields(request.head->fields);
+  job.client_http11 = request.head->http11;
+  job.keep_alive = request.head->keep_alive;
+  job.body = std::move(request.body);
+  return job;
+}
+
+}  // namespace fareway
