@@ -16,11 +16,14 @@ constexpr std::size_t kKeepUpTo = 64u << 10;
 /// A count that has passed a gate; nothing for null, negative, fractional or absurd.
 std::optional<std::int64_t> count(od::value value) {
   std::int64_t number = 0;
-  if (value.get_int64().get(number) != simdjson::SUCCESS || number < 0 || number > kMostTokens) return std::nullopt;
+  if (value.get_int64().get(number) != simdjson::SUCCESS || number < 0 || number > kMostTokens)
+    return std::nullopt;
   return number;
 }
 
-bool is_null(od::value& value) { return value.type() == od::json_type::null; }
+bool is_null(od::value& value) {
+  return value.type() == od::json_type::null;
+}
 
 std::string_view text(od::value value) {
   std::string_view string;
@@ -31,7 +34,8 @@ std::string_view text(od::value value) {
 
 /// A member that holds generated content where it is neither null nor empty.
 bool is_content(std::string_view key, od::value& value) {
-  if (key == "content" || key == "reasoning_content" || key == "reasoning" || key == "refusal" || key == "text") {
+  if (key == "content" || key == "reasoning_content" || key == "reasoning" || key == "refusal" ||
+      key == "text") {
     return !text(value).empty();
   }
   return (key == "tool_calls" || key == "function_call" || key == "audio") && !is_null(value);
@@ -136,7 +140,8 @@ class AnswerReading::Members {
       return AnswerPart::kTerminal;
     }
     if (error_) return AnswerPart::kError;
-    if (content_ || type_ == "content_block_delta" || (type_.starts_with("response.") && type_.ends_with(".delta"))) {
+    if (content_ || type_ == "content_block_delta" ||
+        (type_.starts_with("response.") && type_.ends_with(".delta"))) {
       ++facts_.deltas;
       return AnswerPart::kContent;
     }
@@ -154,7 +159,8 @@ class AnswerReading::Members {
       finish(0, value);
     } else if (key == "status") {
       status(value);
-    } else if ((key == "message" || key == "response" || key == "delta") && value.type() == od::json_type::object) {
+    } else if ((key == "message" || key == "response" || key == "delta") &&
+               value.type() == od::json_type::object) {
       nested(key, value);
     }
   }
@@ -190,7 +196,8 @@ class AnswerReading::Members {
       od::value value = field.value();
       if (key == "index" && value.type() == od::json_type::number) {
         const auto number = count(value);
-        if (number && *number <= std::numeric_limits<std::int32_t>::max()) index = static_cast<std::uint32_t>(*number);
+        if (number && *number <= std::numeric_limits<std::int32_t>::max())
+          index = static_cast<std::uint32_t>(*number);
       } else if (key == "finish_reason") {
         finished = is_finish(value);
       } else if ((key == "delta" || key == "message") && value.type() == od::json_type::object) {
@@ -237,7 +244,8 @@ class AnswerReading::Members {
       const std::string_view key = field.unescaped_key();
       od::value inner = field.value();
       if ((key == "code" || key == "http_status_code") && inner.type() == od::json_type::number) {
-        if (const auto code = count(inner); code && *code < 1000) facts_.error_status = static_cast<int>(*code);
+        if (const auto code = count(inner); code && *code < 1000)
+          facts_.error_status = static_cast<int>(*code);
       }
     }
   }
@@ -283,7 +291,8 @@ bool AnswerReading::answer(std::string_view json, AnswerFacts& facts) {
 void AnswerReading::tail(std::string_view bytes, AnswerFacts& facts) {
   const std::size_t key = bytes.rfind("\"usage\"");
   if (key == std::string_view::npos) return;
-  // The object that follows, wrapped again; what comes behind it is cut off by the last brace that makes it whole.
+  // The object that follows, wrapped again; what comes behind it is cut off by the last brace that makes it
+  // whole.
   const std::string_view from = bytes.substr(key);
   int depth = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {

@@ -21,24 +21,25 @@ enum class AnswerPart {
   kError,
 };
 
-/// What was learned from an answer so far. Usage is the engine's last word; a report of zeros (after an error, or
-/// from engines that fill it in late) is no report.
+/// What was learned from an answer so far. Usage is the engine's last word; a report of zeros (after an
+/// error, or from engines that fill it in late) is no report.
 struct AnswerFacts {
   std::optional<TokenUsage> usage;
-  std::int64_t deltas{0};           ///< content events, about one token each
+  std::int64_t deltas{0};  ///< content events, about one token each
   bool error{false};
   std::optional<int> error_status;  ///< where the engine's error names one
   bool aborted{false};              ///< a finish reason of "abort" or "error"
   bool terminal{false};
-  std::vector<std::uint32_t> open_choices;      ///< seen and not finished
+  std::vector<std::uint32_t> open_choices;  ///< seen and not finished
   std::vector<std::uint32_t> finished_choices;
 
-  /// Every choice seen has finished, at least one has, and no error was reported. "[DONE]" alone is no success.
+  /// Every choice seen has finished, at least one has, and no error was reported. "[DONE]" alone is no
+  /// success.
   bool complete() const;
 };
 
-/// Reads events and whole answers of all five APIs; members are told apart by name, so their order does not matter.
-/// Holds the JSON parser and a padded copy of what it parses; shared by all answers of one thread.
+/// Reads events and whole answers of all five APIs; members are told apart by name, so their order does not
+/// matter. Holds the JSON parser and a padded copy of what it parses; shared by all answers of one thread.
 class AnswerReading {
  public:
   /// `data` is the text after "data:"; not JSON and not "[DONE]" is kOther.

@@ -14,7 +14,9 @@ constexpr std::array<std::pair<std::string_view, Api>, 5> kApis{{{"/v1/chat/comp
                                                                  {"/v1/messages", Api::kMessages}}};
 constexpr std::string_view kModels = "/v1/models";
 
-std::string_view without_query(std::string_view target) { return target.substr(0, target.find_first_of("?#")); }
+std::string_view without_query(std::string_view target) {
+  return target.substr(0, target.find_first_of("?#"));
+}
 
 }  // namespace
 
@@ -25,7 +27,9 @@ std::string_view path_of(Api api) {
   return {};
 }
 
-Dialect dialect_of(Api api) { return api == Api::kMessages ? Dialect::kAnthropic : Dialect::kOpenAi; }
+Dialect dialect_of(Api api) {
+  return api == Api::kMessages ? Dialect::kAnthropic : Dialect::kOpenAi;
+}
 
 Route find_route(std::string_view method, std::string_view target) {
   const std::string_view path = without_query(target);

@@ -14,7 +14,9 @@ constexpr std::size_t kMaxPipelined = 64u << 10;
 constexpr std::size_t kMaxDrained = 1u << 20;
 constexpr std::size_t kMaxParts = 16;
 
-bool is_would_block(const ErrorCode& ec) { return ec == net::error::would_block || ec == net::error::try_again; }
+bool is_would_block(const ErrorCode& ec) {
+  return ec == net::error::would_block || ec == net::error::try_again;
+}
 
 }  // namespace
 
@@ -83,7 +85,9 @@ void ClientStream::watch(std::function<void()> gone) {
   await_input();
 }
 
-void ClientStream::unwatch() { gone_ = nullptr; }
+void ClientStream::unwatch() {
+  gone_ = nullptr;
+}
 
 void ClientStream::await_input() {
   // One that is left over from the last watch will do: it wakes up at the next byte or at the end.

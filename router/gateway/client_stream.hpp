@@ -12,25 +12,27 @@
 
 namespace fareway {
 
-/// A client's connection: reads into one bounded buffer, writes at once where the socket takes it, and notices a client
-/// that leaves while nobody reads. No buffer is held while it waits: bytes come through `scratch`, which the loop's
-/// connections share. Owned by its session; its pending operations keep it alive.
+/// A client's connection: reads into one bounded buffer, writes at once where the socket takes it, and
+/// notices a client that leaves while nobody reads. No buffer is held while it waits: bytes come through
+/// `scratch`, which the loop's connections share. Owned by its session; its pending operations keep it alive.
 class ClientStream : public std::enable_shared_from_this<ClientStream> {
  public:
   ClientStream(Socket socket, const Limits& limits, Deadline& deadline, std::span<char> scratch);
 
   /// Bytes received and not used yet. Whoever parses takes from the front.
   std::string& input() { return input_; }
-  /// Waits for bytes and appends them to `input()`. False at the end, on an error or when the deadline passed.
+  /// Waits for bytes and appends them to `input()`. False at the end, on an error or when the deadline
+  /// passed.
   Task<bool> read();
 
   /// Sends all; false where the client is gone or took nothing for too long (the connection is then useless).
   Task<bool> write(std::string_view bytes);
-  /// Sends several parts as one. What the socket does not take at once is copied: parts need to live only until the
-  /// call first suspends.
+  /// Sends several parts as one. What the socket does not take at once is copied: parts need to live only
+  /// until the call first suspends.
   Task<bool> write_parts(std::span<const std::string_view> parts);
 
-  /// Until `unwatch`, `gone` is called once when the client closes or resets. What it sends meanwhile goes to `input()`.
+  /// Until `unwatch`, `gone` is called once when the client closes or resets. What it sends meanwhile goes to
+  /// `input()`.
   void watch(std::function<void()> gone);
   void unwatch();
 

@@ -13,14 +13,14 @@ enum class Wait {
   kHead,
   kBody,
   kClientWrite,
-  kLinger,       ///< reading what a refused client still sends
+  kLinger,  ///< reading what a refused client still sends
   kConnect,
   kFirstByte,
-  kAnswer,       ///< between two reads of an answer that has begun
+  kAnswer,  ///< between two reads of an answer that has begun
 };
 
-/// The one deadline of a connection: setting it is two stores, and the loop's coarse tick looks at it. Limits are
-/// seconds to minutes, so being late by a tick (`kTick`) does not matter.
+/// The one deadline of a connection: setting it is two stores, and the loop's coarse tick looks at it. Limits
+/// are seconds to minutes, so being late by a tick (`kTick`) does not matter.
 class Deadline {
  public:
   static constexpr std::chrono::milliseconds kTick{50};

@@ -45,7 +45,11 @@ std::string dump(const nlohmann::json& value) {
 }
 
 Refusal engine_failure(int status, std::string_view code, std::string message) {
-  return {.status = status, .type = "api_error", .code = code, .param = {}, .message = std::move(message),
+  return {.status = status,
+          .type = "api_error",
+          .code = code,
+          .param = {},
+          .message = std::move(message),
           .reason = "engine"};
 }
 
@@ -71,89 +75,142 @@ std::string error_event(const Refusal& refusal, Dialect dialect) {
 namespace refusals {
 
 Refusal bad_request(std::string message, std::string_view param) {
-  return {.status = 400, .type = "invalid_request_error", .code = {}, .param = param,
-          .message = std::move(message), .reason = "bad_request"};
+  return {.status = 400,
+          .type = "invalid_request_error",
+          .code = {},
+          .param = param,
+          .message = std::move(message),
+          .reason = "bad_request"};
 }
 
 Refusal bad_http(int status, std::string message) {
-  return {.status = status, .type = "invalid_request_error", .code = {}, .param = {},
-          .message = std::move(message), .reason = "bad_http"};
+  return {.status = status,
+          .type = "invalid_request_error",
+          .code = {},
+          .param = {},
+          .message = std::move(message),
+          .reason = "bad_http"};
 }
 
 Refusal unauthorized() {
-  return {.status = 401, .type = "authentication_error", .code = "invalid_api_key", .param = {},
+  return {.status = 401,
+          .type = "authentication_error",
+          .code = "invalid_api_key",
+          .param = {},
           .message = "The API key is missing or not known here. Send it as 'Authorization: Bearer KEY'.",
           .reason = "unauthorized"};
 }
 
 Refusal unknown_path() {
-  return {.status = 404, .type = "invalid_request_error", .code = "unknown_url", .param = {},
-          .message = "There is nothing at this path. Paths served: /v1/chat/completions, /v1/completions, "
-                     "/v1/embeddings, /v1/responses, /v1/messages, /v1/models.",
+  return {.status = 404,
+          .type = "invalid_request_error",
+          .code = "unknown_url",
+          .param = {},
+          .message =
+              "There is nothing at this path. Paths served: /v1/chat/completions, /v1/completions, "
+              "/v1/embeddings, /v1/responses, /v1/messages, /v1/models.",
           .reason = "unknown_path"};
 }
 
 Refusal wrong_method(std::string_view allow) {
-  return {.status = 405, .type = "invalid_request_error", .code = "method_not_allowed", .param = {},
+  return {.status = 405,
+          .type = "invalid_request_error",
+          .code = "method_not_allowed",
+          .param = {},
           .message = "This path does not take this method; it takes " + std::string(allow) + ".",
-          .reason = "wrong_method", .retry_after = {}, .allow = allow};
+          .reason = "wrong_method",
+          .retry_after = {},
+          .allow = allow};
 }
 
 Refusal too_large(std::size_t limit_bytes) {
-  return {.status = 413, .type = "invalid_request_error", .code = "request_too_large", .param = {},
+  return {.status = 413,
+          .type = "invalid_request_error",
+          .code = "request_too_large",
+          .param = {},
           .message = "The request body is larger than this router's limit of " + std::to_string(limit_bytes) +
                      " bytes.",
           .reason = "too_large"};
 }
 
 Refusal unsupported_encoding() {
-  return {.status = 415, .type = "invalid_request_error", .code = "unsupported_content_encoding", .param = {},
+  return {.status = 415,
+          .type = "invalid_request_error",
+          .code = "unsupported_content_encoding",
+          .param = {},
           .message = "Compressed request bodies are not taken; send the body without Content-Encoding.",
           .reason = "bad_request"};
 }
 
 Refusal model_not_found(std::string_view model) {
   const bool cut = model.size() > kLongestEchoedName;
-  return {.status = 404, .type = "invalid_request_error", .code = "model_not_found", .param = "model",
+  return {.status = 404,
+          .type = "invalid_request_error",
+          .code = "model_not_found",
+          .param = "model",
           .message = "The model '" + std::string(model.substr(0, kLongestEchoedName)) + (cut ? "..." : "") +
                      "' does not exist or you do not have access to it.",
           .reason = "model_not_found"};
 }
 
 Refusal context_too_long() {
-  return {.status = 400, .type = "invalid_request_error", .code = "context_length_exceeded", .param = "messages",
-          .message = "The prompt and the requested output are longer than the context of every replica that "
-                     "serves this model. Shorten the prompt or lower the output limit.",
+  return {.status = 400,
+          .type = "invalid_request_error",
+          .code = "context_length_exceeded",
+          .param = "messages",
+          .message =
+              "The prompt and the requested output are longer than the context of every replica that "
+              "serves this model. Shorten the prompt or lower the output limit.",
           .reason = "context"};
 }
 
 Refusal no_replica() {
-  return {.status = 503, .type = "api_error", .code = "no_replica_available", .param = {},
+  return {.status = 503,
+          .type = "api_error",
+          .code = "no_replica_available",
+          .param = {},
           .message = "No replica of this model can take the request right now. Try again shortly.",
-          .reason = "no_replica", .retry_after = 1};
+          .reason = "no_replica",
+          .retry_after = 1};
 }
 
 Refusal not_permitted() {
-  return {.status = 403, .type = "permission_error", .code = "no_permitted_replica", .param = {},
-          .message = "This model runs only where your tenant's rules (region, price ceiling) do not allow it.",
-          .reason = "not_permitted"};
+  return {
+      .status = 403,
+      .type = "permission_error",
+      .code = "no_permitted_replica",
+      .param = {},
+      .message = "This model runs only where your tenant's rules (region, price ceiling) do not allow it.",
+      .reason = "not_permitted"};
 }
 
 Refusal ledger_unavailable() {
-  return {.status = 503, .type = "api_error", .code = "ledger_unavailable", .param = {},
+  return {.status = 503,
+          .type = "api_error",
+          .code = "ledger_unavailable",
+          .param = {},
           .message = "Requests cannot be accounted for right now, so none is taken. Try again shortly.",
-          .reason = "ledger", .retry_after = 5};
+          .reason = "ledger",
+          .retry_after = 5};
 }
 
 Refusal shutting_down() {
-  return {.status = 503, .type = "api_error", .code = "shutting_down", .param = {},
+  return {.status = 503,
+          .type = "api_error",
+          .code = "shutting_down",
+          .param = {},
           .message = "The router is shutting down. Try again.",
-          .reason = "shutting_down", .retry_after = 1};
+          .reason = "shutting_down",
+          .retry_after = 1};
 }
 
 Refusal request_timeout() {
-  return {.status = 408, .type = "invalid_request_error", .code = "request_timeout", .param = {},
-          .message = "The request did not arrive in time.", .reason = "request_timeout"};
+  return {.status = 408,
+          .type = "invalid_request_error",
+          .code = "request_timeout",
+          .param = {},
+          .message = "The request did not arrive in time.",
+          .reason = "request_timeout"};
 }
 
 Refusal engine_unreachable() {

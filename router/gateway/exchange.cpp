@@ -17,7 +17,9 @@ constexpr std::size_t kMaxErrorBody = 64u << 10;
 
 const AnswerFacts nothing_learned;
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 /// Why nobody could be chosen, in the client's terms.
 Refusal refusal_of(const Decision& decision) {
@@ -60,7 +62,8 @@ Exchange::Exchange(LoopState& loop, ClientStream& client, Deadline& deadline, Jo
     : state_(loop, client, deadline, std::move(job)) {}
 
 Task<bool> Exchange::run() {
-  if (state_.loop.parts.ledger.backlog() > kMaxLedgerBacklog) co_return co_await refuse(refusals::ledger_unavailable());
+  if (state_.loop.parts.ledger.backlog() > kMaxLedgerBacklog)
+    co_return co_await refuse(refusals::ledger_unavailable());
   const Decision& decision = state_.settlement.place(now());
   if (!decision.chosen) co_return co_await refuse(refusal_of(decision));
   state_.client.watch([this] { interrupt(Interrupt::kClientGone); });
@@ -68,7 +71,7 @@ Task<bool> Exchange::run() {
   state_.client.unwatch();
   state_.deadline.clear();
   state_.release_upstream();
-  co_return more && state_.keep_alive() && state_.interrupt == Interrupt::kNone;
+  co_return more&& state_.keep_alive() && state_.interrupt == Interrupt::kNone;
 }
 
 Task<bool> Exchange::serve() {
@@ -80,7 +83,8 @@ Task<bool> Exchange::serve() {
       co_await state_.settle(Outcome::kClientClosed, 0, nothing_learned);
       co_return false;
     }
-    if (state_.interrupt == Interrupt::kShutdown) co_return co_await answer(refusals::shutting_down(), Outcome::kFailed);
+    if (state_.interrupt == Interrupt::kShutdown)
+      co_return co_await answer(refusals::shutting_down(), Outcome::kFailed);
     if (!retry(got)) co_return co_await give_up(got);
   }
 }
@@ -97,7 +101,8 @@ Task<Exchange::Attempt> Exchange::attempt() {
   state_.attempt_began = now();
   bool sent = co_await forward(replica);
   if (!sent && reused_connection_ && state_.interrupt == Interrupt::kNone && !state_.expired) {
-    // The engine closed it while it was idle and has not seen the whole request: a fresh one is no second try.
+    // The engine closed it while it was idle and has not seen the whole request: a fresh one is no second
+    // try.
     const Attempt connected = co_await connect(replica);
     if (connected != Attempt::kServed) co_return connected;
     sent = co_await forward(replica);
@@ -215,7 +220,8 @@ Refusal Exchange::refusal_for(Attempt failed) const {
   }
 }
 
-/// The engine's own error answer: a 4xx as it is, of a 5xx the status only, since its words are for operators.
+/// The engine's own error answer: a 4xx as it is, of a 5xx the status only, since its words are for
+/// operators.
 Task<bool> Exchange::relay_error() {
   const int status = static_cast<int>(state_.upstream->answer().status());
   std::string body;
@@ -234,7 +240,8 @@ Task<bool> Exchange::relay_error() {
     co_await state_.settle(Outcome::kClientClosed, 0, nothing_learned);
     co_return false;
   }
-  const std::string& secret = state_.loop.parts.config.access[state_.settlement.replica().value].endpoint.api_key;
+  const std::string& secret =
+      state_.loop.parts.config.access[state_.settlement.replica().value].endpoint.api_key;
   const bool shows_secret = !secret.empty() && body.find(secret) != std::string::npos;
   const bool own_words = status >= 500 || taken != Taken::kDone || body.empty() || shows_secret;
   if (own_words) body = error_body(refusals::engine_error(status), dialect_of(state_.job.api));
@@ -272,7 +279,7 @@ Task<bool> Exchange::refuse(Refusal refusal) {
   const std::string text =
       write_refusal(refusal, dialect_of(state_.job.api), state_.job.request_id, state_.keep_alive());
   const bool sent = co_await state_.client.write(text);
-  co_return sent && state_.keep_alive();
+  co_return sent&& state_.keep_alive();
 }
 
 void Exchange::expire(Wait wait) {

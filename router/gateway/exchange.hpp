@@ -7,11 +7,12 @@
 
 namespace fareway {
 
-/// One accepted request from admission to its last byte: decides, forwards, retries, has the answer relayed, settles.
+/// One accepted request from admission to its last byte: decides, forwards, retries, has the answer relayed,
+/// settles.
 ///
-/// The line is the first byte sent to the client: before it a failure is retried on another replica, after it never.
-/// While it runs the client is watched; when it leaves, the engine's connection is closed at once, which is how engines
-/// are told to stop. Every admitted request leaves exactly one ledger row.
+/// The line is the first byte sent to the client: before it a failure is retried on another replica, after it
+/// never. While it runs the client is watched; when it leaves, the engine's connection is closed at once,
+/// which is how engines are told to stop. Every admitted request leaves exactly one ledger row.
 class Exchange {
  public:
   Exchange(LoopState& loop, ClientStream& client, Deadline& deadline, Job job);
@@ -29,11 +30,11 @@ class Exchange {
  private:
   /// How far an attempt got.
   enum class Attempt {
-    kServed,      ///< whole
-    kBrokenOff,   ///< settled, and the client's connection is useless
-    kUnreached,   ///< no connection
-    kSilent,      ///< connected, and failed before the client saw a byte
-    kRefused,     ///< the engine answered with an error that another replica may not have; its answer is at hand
+    kServed,     ///< whole
+    kBrokenOff,  ///< settled, and the client's connection is useless
+    kUnreached,  ///< no connection
+    kSilent,     ///< connected, and failed before the client saw a byte
+    kRefused,  ///< the engine answered with an error that another replica may not have; its answer is at hand
     kAnsweredError,  ///< the request's own error: relayed, settled
     kLocalTrouble,   ///< out of sockets here: no fault of the replica's
   };

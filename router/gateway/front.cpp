@@ -17,12 +17,14 @@ namespace fareway {
 namespace {
 
 using Acceptor = net::basic_socket_acceptor<net::ip::tcp, Executor>;
-using Timer =
-    net::basic_waitable_timer<std::chrono::steady_clock, net::wait_traits<std::chrono::steady_clock>, Executor>;
+using Timer = net::basic_waitable_timer<std::chrono::steady_clock,
+                                        net::wait_traits<std::chrono::steady_clock>, Executor>;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 [[noreturn]] void cannot_listen(const ListenAddress& address, const ErrorCode& ec) {
   const bool in_use = ec == net::error::address_in_use;
@@ -32,7 +34,8 @@ TimePoint now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
-/// Accepts connections and owns their sessions: a session's coroutine is the only task here, and it is counted.
+/// Accepts connections and owns their sessions: a session's coroutine is the only task here, and it is
+/// counted.
 class Gateway::Front : public std::enable_shared_from_this<Front> {
  public:
   Front(net::io_context& loop, GatewayParts parts)
@@ -48,7 +51,8 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
     if (ec) cannot_listen(address, ec);
     const net::ip::tcp::endpoint endpoint(ip, address.port);
     acceptor_.open(endpoint.protocol(), ec);
-    // Not SO_REUSEPORT: a second process on this port must fail loudly instead of taking half the connections.
+    // Not SO_REUSEPORT: a second process on this port must fail loudly instead of taking half the
+    // connections.
     if (!ec) acceptor_.set_option(net::socket_base::reuse_address(true), ec);
     if (!ec) acceptor_.bind(endpoint, ec);
     if (!ec) acceptor_.listen(net::socket_base::max_listen_connections, ec);
@@ -100,7 +104,8 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
     });
   }
 
-  /// Out of descriptors, most likely: the connection stays in the backlog, and trying again at once would spin.
+  /// Out of descriptors, most likely: the connection stays in the backlog, and trying again at once would
+  /// spin.
   void pause() {
     pause_.expires_after(kAcceptPause);
     pause_.async_wait([self = shared_from_this()](const ErrorCode& ec) {
@@ -113,8 +118,9 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
     Session* const key = session.get();
     sessions_.emplace(key, session);
     state_->parts.metrics.client_connections(sessions_.size());
-    net::co_spawn(acceptor_.get_executor(), session->run(),
-                  [self = shared_from_this(), session](const std::exception_ptr&) { self->closed(session.get()); });
+    net::co_spawn(
+        acceptor_.get_executor(), session->run(),
+        [self = shared_from_this(), session](const std::exception_ptr&) { self->closed(session.get()); });
   }
 
   /// However it ended: an exception out of a session (out of memory) costs that connection only.
@@ -165,11 +171,21 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
 };
 
 Gateway::Gateway(net::io_context& loop, GatewayParts parts) : front_(std::make_shared<Front>(loop, parts)) {}
-Gateway::~Gateway() { front_->abandon(); }
+Gateway::~Gateway() {
+  front_->abandon();
+}
 
-void Gateway::start() { front_->start(); }
-std::uint16_t Gateway::port() const { return front_->port(); }
-void Gateway::drain(std::function<void()> drained) { front_->drain(std::move(drained)); }
-void Gateway::cut() { front_->cut(); }
+void Gateway::start() {
+  front_->start();
+}
+std::uint16_t Gateway::port() const {
+  return front_->port();
+}
+void Gateway::drain(std::function<void()> drained) {
+  front_->drain(std::move(drained));
+}
+void Gateway::cut() {
+  front_->cut();
+}
 
 }  // namespace fareway

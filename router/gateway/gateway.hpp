@@ -13,7 +13,8 @@
 
 namespace fareway {
 
-/// What the gateway works on; all of it outlives the gateway and, but for the ledger and metrics, belongs to its loop.
+/// What the gateway works on; all of it outlives the gateway and, but for the ledger and metrics, belongs to
+/// its loop.
 struct GatewayParts {
   const Config& config;
   LiveFleet& fleet;
@@ -30,11 +31,13 @@ class Gateway {
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
-  /// Listens. Throws std::runtime_error ("cannot listen on 127.0.0.1:8080: address in use by another process").
+  /// Listens. Throws std::runtime_error ("cannot listen on 127.0.0.1:8080: address in use by another
+  /// process").
   void start();
   std::uint16_t port() const;
 
-  /// Takes no new connection and no new request; open exchanges go on. `drained` runs on the loop once none is left.
+  /// Takes no new connection and no new request; open exchanges go on. `drained` runs on the loop once none
+  /// is left.
   void drain(std::function<void()> drained);
   /// Cuts what is still open: streams get an error event, rows are written.
   void cut();

@@ -23,8 +23,12 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   });
 }
 
-std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
-boost::asio::const_buffer buffer(std::string_view text) { return {text.data(), text.size()}; }
+std::string_view view(boost::beast::string_view text) {
+  return {text.data(), text.size()};
+}
+boost::asio::const_buffer buffer(std::string_view text) {
+  return {text.data(), text.size()};
+}
 
 /// A line that continues the one before it (obsolete in HTTP, and read differently by different servers).
 bool has_folded_line(std::string_view lines) {
@@ -67,7 +71,8 @@ std::optional<Refusal> check_framing(const RequestHead& head) {
       return bad_http(400, "The only Transfer-Encoding taken is a single 'chunked'.");
     }
   }
-  if (head.fields.count("content-length") > 1) return bad_http(400, "The request has more than one Content-Length.");
+  if (head.fields.count("content-length") > 1)
+    return bad_http(400, "The request has more than one Content-Length.");
   if (const auto length = head.fields.find("content-length");
       length && !std::all_of(length->begin(), length->end(), [](char c) { return c >= '0' && c <= '9'; })) {
     return bad_http(400, "Content-Length is not a plain number.");
@@ -79,7 +84,8 @@ std::optional<Refusal> check_head(const RequestHead& head) {
   if (auto refusal = check_framing(head)) return refusal;
   using refusals::bad_http;
   const std::size_t hosts = head.fields.count("host");
-  if (hosts > 1 || (head.http11 && hosts == 0)) return bad_http(400, "The request needs exactly one Host header.");
+  if (hosts > 1 || (head.http11 && hosts == 0))
+    return bad_http(400, "The request needs exactly one Host header.");
   if (head.fields.count("authorization") > 1 || head.fields.count("x-api-key") > 1) {
     return bad_http(400, "The request carries more than one credential.");
   }
@@ -143,7 +149,9 @@ class RequestReader::Parser : public MessageParser<true> {
   void on_response_impl(int, View, int, ErrorCode&) override {}
   void on_header_impl(ErrorCode&) override {}
   std::size_t on_body_impl(View bytes, ErrorCode& ec) override { return append(bytes, ec); }
-  std::size_t on_chunk_body_impl(std::uint64_t, View bytes, ErrorCode& ec) override { return append(bytes, ec); }
+  std::size_t on_chunk_body_impl(std::uint64_t, View bytes, ErrorCode& ec) override {
+    return append(bytes, ec);
+  }
 
   std::size_t append(View bytes, ErrorCode& ec) {
     if (bytes.size() > max_body - body.size()) {
@@ -156,7 +164,8 @@ class RequestReader::Parser : public MessageParser<true> {
   }
 };
 
-RequestReader::RequestReader(std::size_t max_body_bytes) : parser_(std::make_unique<Parser>(max_body_bytes)) {}
+RequestReader::RequestReader(std::size_t max_body_bytes)
+    : parser_(std::make_unique<Parser>(max_body_bytes)) {}
 RequestReader::~RequestReader() = default;
 
 std::size_t RequestReader::feed(std::string_view bytes) {
@@ -190,10 +199,18 @@ std::size_t RequestReader::feed(std::string_view bytes) {
   return taken;
 }
 
-bool RequestReader::head_done() const { return parser_->is_header_done(); }
-bool RequestReader::done() const { return parser_->is_done(); }
-const std::optional<Refusal>& RequestReader::refusal() const { return parser_->refusal; }
-const RequestHead& RequestReader::head() const { return parser_->head; }
+bool RequestReader::head_done() const {
+  return parser_->is_header_done();
+}
+bool RequestReader::done() const {
+  return parser_->is_done();
+}
+const std::optional<Refusal>& RequestReader::refusal() const {
+  return parser_->refusal;
+}
+const RequestHead& RequestReader::head() const {
+  return parser_->head;
+}
 std::string RequestReader::take_body() {
   parser_->body.reserve(parser_->body.size() + kReadAhead);
   return std::move(parser_->body);
@@ -218,14 +235,37 @@ class AnswerReader::Parser : public MessageParser<false> {
   }
 };
 
-AnswerReader::AnswerReader() { restart(); }
+AnswerReader::AnswerReader() {
+  restart();
+}
 AnswerReader::~AnswerReader() = default;
-void AnswerReader::restart() { parser_ = std::make_unique<Parser>(); }
+void AnswerReader::restart() {
+  parser_ = std::make_unique<Parser>();
+}
+
+/// Beast wants the blank that some servers leave out where they send no reason phrase ("HTTP/1.1 200\r\n").
+/// Gives it such a line with the blank; returns the bytes taken, or nothing where more are needed to tell.
+std::optional<std::size_t> AnswerReader::feed_bare_status_line(std::string_view bytes) {
+  constexpr std::string_view kModel = "HTTP/1.1 200\r\n";
+  if (bytes.size() < kModel.size()) return std::nullopt;
+  const std::string_view line = bytes.substr(0, kModel.size());
+  if (!line.starts_with("HTTP/1.") || !line.ends_with("\r\n")) return 0;
+  const std::string with_blank = std::string(line.substr(0, kModel.size() - 2)) + " \r\n";
+  ErrorCode ec;
+  parser_->put(buffer(with_blank), ec);
+  if (ec && ec != http::error::need_more) parser_->failed = true;
+  return kModel.size();
+}
 
 std::size_t AnswerReader::feed(std::string_view bytes, std::vector<std::string_view>& body) {
-  started_ = started_ || !bytes.empty();
   std::size_t taken = 0;
   while (taken < bytes.size() && !done() && !failed()) {
+    if (!parser_->got_some()) {
+      const auto used = feed_bare_status_line(bytes.substr(taken));
+      if (!used) break;
+      taken += *used;
+      if (*used > 0) continue;
+    }
     const bool in_head = !parser_->is_header_done();
     const std::string_view rest = bytes.substr(taken);
     parser_->body = &body;
@@ -259,18 +299,31 @@ bool AnswerReader::end_of_input() {
   return !ec && parser_->is_done();
 }
 
-bool AnswerReader::started() const { return started_; }
-bool AnswerReader::head_done() const { return parser_->is_header_done(); }
-bool AnswerReader::done() const { return parser_->is_done(); }
-bool AnswerReader::failed() const { return parser_->failed; }
-unsigned AnswerReader::status() const { return parser_->status; }
-bool AnswerReader::close_delimited() const { return parser_->need_eof(); }
-bool AnswerReader::keep_alive() const { return parser_->keep_alive(); }
+bool AnswerReader::head_done() const {
+  return parser_->is_header_done();
+}
+bool AnswerReader::done() const {
+  return parser_->is_done();
+}
+bool AnswerReader::failed() const {
+  return parser_->failed;
+}
+unsigned AnswerReader::status() const {
+  return parser_->status;
+}
+bool AnswerReader::close_delimited() const {
+  return parser_->need_eof();
+}
+bool AnswerReader::keep_alive() const {
+  return parser_->keep_alive();
+}
 std::optional<std::uint64_t> AnswerReader::content_length() const {
   const auto length = parser_->content_length();
   return length && !parser_->chunked() ? std::optional<std::uint64_t>(*length) : std::nullopt;
 }
-const Fields& AnswerReader::fields() const { return parser_->fields; }
+const Fields& AnswerReader::fields() const {
+  return parser_->fields;
+}
 
 std::string status_line(int status) {
   const auto phrase = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));

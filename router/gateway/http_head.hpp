@@ -45,16 +45,16 @@ struct RequestHead {
   bool expects_continue() const;
 };
 
-/// Reads one request from a client, strictly: whatever a front and a back could read in two ways is refused (known
-/// framing tricks: both lengths, unknown codings, folded lines, odd Content-Length). Beast's parser does the grammar.
-/// Not copyable; one per request. Feed it nothing more once `refusal()` is set.
+/// Reads one request from a client, strictly: whatever a front and a back could read in two ways is refused
+/// (known framing tricks: both lengths, unknown codings, folded lines, odd Content-Length). Beast's parser
+/// does the grammar. Not copyable; one per request. Feed it nothing more once `refusal()` is set.
 class RequestReader {
  public:
   explicit RequestReader(std::size_t max_body_bytes);
   ~RequestReader();
 
-  /// Takes from the front of `bytes`, returns how many; stops after the head, then after the body. What it leaves must
-  /// be given again with more bytes behind it.
+  /// Takes from the front of `bytes`, returns how many; stops after the head, then after the body. What it
+  /// leaves must be given again with more bytes behind it.
   std::size_t feed(std::string_view bytes);
 
   bool head_done() const;
@@ -70,7 +70,8 @@ class RequestReader {
   std::unique_ptr<Parser> parser_;
 };
 
-/// Reads one answer of an engine. Interim (1xx) answers are skipped. Bodies are handed out as they lie in the input.
+/// Reads one answer of an engine. Interim (1xx) answers are skipped. Bodies are handed out as they lie in the
+/// input.
 class AnswerReader {
  public:
   AnswerReader();
@@ -81,10 +82,9 @@ class AnswerReader {
   /// The peer closed. True where that is a proper end of this message.
   bool end_of_input();
 
-  bool started() const;    ///< at least one byte was read
   bool head_done() const;
   bool done() const;
-  bool failed() const;     ///< not HTTP, or more than one framing
+  bool failed() const;  ///< not HTTP, or more than one framing
   unsigned status() const;
   bool close_delimited() const;
   bool keep_alive() const;
@@ -94,9 +94,10 @@ class AnswerReader {
  private:
   class Parser;
   void restart();
+  std::optional<std::size_t> feed_bare_status_line(std::string_view bytes);
+
   std::unique_ptr<Parser> parser_;
   std::size_t interim_answers_{0};
-  bool started_{false};
 };
 
 /// "200 OK" and so on; unknown codes get their class's phrase.

@@ -15,15 +15,15 @@ struct Job {
   std::string request_id;
   Api api{Api::kChat};
   const ApiKey* key{nullptr};
-  TimePoint arrived;      ///< last byte of the request read
+  TimePoint arrived;  ///< last byte of the request read
   WallTime wall_arrived;
   RequestShape shape;
   std::size_t prompt_bytes{0};
   bool stream{false};
-  std::string session;    ///< hash in hex; empty: none
-  std::string body;       ///< as it came
+  std::string session;           ///< hash in hex; empty: none
+  std::string body;              ///< as it came
   std::optional<Splice> splice;  ///< asks for usage; the usage chunk is then kept from the client
-  std::string forwarded;  ///< the client's header lines that go on, by allow-list
+  std::string forwarded;         ///< the client's header lines that go on, by allow-list
   bool client_http11{true};
   bool keep_alive{true};  ///< the client's wish
 };

@@ -11,10 +11,10 @@ namespace fareway {
 namespace {
 
 /// What of the client's head goes on to the engine. Nothing that could carry its key.
-constexpr std::array kForwarded{
-    std::string_view("content-type"),      std::string_view("accept"),         std::string_view("traceparent"),
-    std::string_view("tracestate"),        std::string_view("user-agent"),     std::string_view("openai-beta"),
-    std::string_view("anthropic-version"), std::string_view("anthropic-beta")};
+constexpr std::array kForwarded{std::string_view("content-type"),      std::string_view("accept"),
+                                std::string_view("traceparent"),       std::string_view("tracestate"),
+                                std::string_view("user-agent"),        std::string_view("openai-beta"),
+                                std::string_view("anthropic-version"), std::string_view("anthropic-beta")};
 
 std::string forwarded_fields(const Fields& fields) {
   std::string lines;
@@ -43,9 +43,10 @@ boost::system::result<ClassIndex, Refusal> find_class(const LoopState& loop, con
   if (!name) return request.key->default_class;
   if (const auto it = loop.classes.find(*name); it != loop.classes.end()) return it->second;
   std::string known;
-  for (const ServiceClass& one : loop.parts.config.fleet.classes) known += (known.empty() ? "" : ", ") + one.name;
-  return refusals::bad_request("The header x-fareway-class names no class of this router. Classes: " + known + ".",
-                               "x-fareway-class");
+  for (const ServiceClass& one : loop.parts.config.fleet.classes)
+    known += (known.empty() ? "" : ", ") + one.name;
+  return refusals::bad_request(
+      "The header x-fareway-class names no class of this router. Classes: " + known + ".", "x-fareway-class");
 }
 
 }  // namespace

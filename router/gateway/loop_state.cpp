@@ -10,8 +10,8 @@ namespace fareway {
 
 namespace {
 
-using Timer =
-    net::basic_waitable_timer<std::chrono::steady_clock, net::wait_traits<std::chrono::steady_clock>, Executor>;
+using Timer = net::basic_waitable_timer<std::chrono::steady_clock,
+                                        net::wait_traits<std::chrono::steady_clock>, Executor>;
 
 /// Between the ledger's thread and a coroutine that may be gone, its loop included, when the ledger reports.
 struct Waiter {
@@ -44,7 +44,8 @@ LoopState::LoopState(net::io_context& io_loop, GatewayParts gateway_parts)
       random(std::random_device{}()) {
   const Fleet& fleet = gateway_parts.config.fleet;
   for (std::uint32_t i = 0; i < fleet.models.size(); ++i) models.emplace(fleet.models[i].name, ModelIndex{i});
-  for (std::uint32_t i = 0; i < fleet.classes.size(); ++i) classes.emplace(fleet.classes[i].name, ClassIndex{i});
+  for (std::uint32_t i = 0; i < fleet.classes.size(); ++i)
+    classes.emplace(fleet.classes[i].name, ClassIndex{i});
 }
 
 Task<void> append_and_wait(LoopState& state, LedgerRow row) {

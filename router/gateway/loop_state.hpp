@@ -33,8 +33,8 @@ struct LoopState {
   bool draining{false};
 };
 
-/// Appends the row and waits until it is durable, or kept for later because the store is in trouble. The row is handed
-/// over before this first suspends; it is written even if the waiting coroutine is destroyed.
+/// Appends the row and waits until it is durable, or kept for later because the store is in trouble. The row
+/// is handed over before this first suspends; it is written even if the waiting coroutine is destroyed.
 Task<void> append_and_wait(LoopState& state, LedgerRow row);
 
 }  // namespace fareway

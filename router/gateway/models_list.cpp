@@ -12,7 +12,10 @@ namespace {
 
 nlohmann::json entry(const Model& model) {
   // The configuration does not say when a model was made, and the member is required.
-  return {{"id", model.name}, {"object", "model"}, {"created", 0}, {"owned_by", "fareway"},
+  return {{"id", model.name},
+          {"object", "model"},
+          {"created", 0},
+          {"owned_by", "fareway"},
           {"max_model_len", model.context_limit.value}};
 }
 

@@ -21,7 +21,9 @@ void append_all(std::string& text, const std::vector<std::string_view>& parts) {
   for (const std::string_view part : parts) text.append(part);
 }
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 }  // namespace
 
@@ -109,7 +111,8 @@ Task<Relay::End> Relay::relay_whole() {
     if (taken == Taken::kCut) co_return co_await stop(facts, {});
     body.append(state_.upstream->body());
     begun_ = !body.empty();
-    if (body.size() > kBufferUpTo && taken != Taken::kDone) co_return co_await relay_through(std::move(body), kTail);
+    if (body.size() > kBufferUpTo && taken != Taken::kDone)
+      co_return co_await relay_through(std::move(body), kTail);
   }
   const bool readable = state_.loop.reading.answer(body, facts);
   const bool cut_by_close = state_.upstream->answer().close_delimited() && !readable;
@@ -169,7 +172,8 @@ Task<Relay::End> Relay::stop(const AnswerFacts& facts, std::string_view before_e
   if (client_gone || facts.terminal || !is_stream) co_return End::kBrokenOff;
   Refusal refusal = refusals::engine_broke_off();
   if (state_.interrupt == Interrupt::kShutdown) refusal = refusals::shutting_down();
-  if (by_limit) refusal = *state_.expired == Wait::kFirstByte ? refusals::first_byte_timeout() : refusals::idle_timeout();
+  if (by_limit)
+    refusal = *state_.expired == Wait::kFirstByte ? refusals::first_byte_timeout() : refusals::idle_timeout();
   std::string event = last_words + error_event(refusal, dialect_of(state_.job.api));
   co_await send_one(std::move(event), false);
   co_return End::kBrokenOff;

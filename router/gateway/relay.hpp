@@ -12,9 +12,9 @@ namespace fareway {
 
 /// Carries one good answer from an engine to the client, byte for byte, and settles it before its last byte.
 ///
-/// Event streams go on event by event, as they come. Other answers are read whole first where they are small, so that
-/// nothing has been sent if they break off; large ones flow through but for their last bytes. One read from the engine
-/// is under way only when all that was read before has been taken by the client.
+/// Event streams go on event by event, as they come. Other answers are read whole first where they are small,
+/// so that nothing has been sent if they break off; large ones flow through but for their last bytes. One
+/// read from the engine is under way only when all that was read before has been taken by the client.
 class Relay {
  public:
   enum class End {

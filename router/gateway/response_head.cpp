@@ -8,11 +8,13 @@ namespace fareway {
 namespace {
 
 bool goes_to_client(std::string_view name) {
-  constexpr std::array kAllowed{std::string_view("content-type"),     std::string_view("content-encoding"),
-                                std::string_view("content-language"), std::string_view("cache-control"),
-                                std::string_view("retry-after"),      std::string_view("x-should-retry"),
-                                std::string_view("openai-processing-ms"), std::string_view("openai-version")};
-  return name.starts_with("x-ratelimit-") || std::find(kAllowed.begin(), kAllowed.end(), name) != kAllowed.end();
+  constexpr std::array kAllowed{
+      std::string_view("content-type"),         std::string_view("content-encoding"),
+      std::string_view("content-language"),     std::string_view("cache-control"),
+      std::string_view("retry-after"),          std::string_view("x-should-retry"),
+      std::string_view("openai-processing-ms"), std::string_view("openai-version")};
+  return name.starts_with("x-ratelimit-") ||
+         std::find(kAllowed.begin(), kAllowed.end(), name) != kAllowed.end();
 }
 
 void append_connection(std::string& head, bool keep_alive) {
@@ -48,7 +50,8 @@ std::string write_answer(const OwnAnswer& answer) {
   return text;
 }
 
-std::string write_refusal(const Refusal& refusal, Dialect dialect, std::string_view request_id, bool keep_alive) {
+std::string write_refusal(const Refusal& refusal, Dialect dialect, std::string_view request_id,
+                          bool keep_alive) {
   return write_answer({.status = refusal.status,
                        .body = error_body(refusal, dialect),
                        .request_id = request_id,

@@ -17,8 +17,8 @@ enum class Framing {
   kClose,  ///< HTTP/1.0, or a body of unknown length that must not look whole when cut
 };
 
-/// Head of a relayed answer: the engine's status and, by allow-list, its fields; then ours. Neither the engine's address
-/// nor its server software shows.
+/// Head of a relayed answer: the engine's status and, by allow-list, its fields; then ours. Neither the
+/// engine's address nor its server software shows.
 struct RelayedHead {
   int status{200};
   const Fields& fields;
@@ -42,7 +42,8 @@ struct OwnAnswer {
   std::string_view allow{};
 };
 std::string write_answer(const OwnAnswer& answer);
-std::string write_refusal(const Refusal& refusal, Dialect dialect, std::string_view request_id, bool keep_alive);
+std::string write_refusal(const Refusal& refusal, Dialect dialect, std::string_view request_id,
+                          bool keep_alive);
 
 /// "1a2f\r\n": the line before a chunk of that many bytes.
 std::string chunk_size_line(std::size_t bytes);

@@ -11,7 +11,9 @@ namespace fareway {
 
 namespace {
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 }  // namespace
 
@@ -106,7 +108,8 @@ Task<bool> Session::serve_api(RequestReader& reader, Api api, std::string reques
   }
   if (!co_await read_body(reader)) {
     if (reader.refusal()) co_return co_await refuse(*reader.refusal(), dialect, std::move(request_id), false);
-    if (expired_) co_return co_await refuse(refusals::request_timeout(), dialect, std::move(request_id), false);
+    if (expired_)
+      co_return co_await refuse(refusals::request_timeout(), dialect, std::move(request_id), false);
     co_return false;
   }
   AcceptedRequest request{.request_id = request_id,
@@ -118,7 +121,8 @@ Task<bool> Session::serve_api(RequestReader& reader, Api api, std::string reques
                           .wall_arrived = std::chrono::system_clock::now()};
   auto job = build_job(*loop_, std::move(request));
   if (!job) co_return co_await refuse(job.error(), dialect, std::move(request_id), head.keep_alive);
-  if (loop_->draining) co_return co_await refuse(refusals::shutting_down(), dialect, std::move(request_id), false);
+  if (loop_->draining)
+    co_return co_await refuse(refusals::shutting_down(), dialect, std::move(request_id), false);
   Exchange exchange(*loop_, *client_, deadline_, std::move(*job));
   exchange_ = &exchange;
   const bool more = co_await exchange.run();
@@ -131,7 +135,8 @@ Task<bool> Session::serve_models(const RequestHead& head, std::string id, std::s
   const auto body = models_answer(loop_->parts.config.fleet, key->tenant, id);
   const bool keep_alive = head.keep_alive && !head.has_body() && !loop_->draining;
   if (!body) {
-    co_return co_await refuse(refusals::model_not_found(id), Dialect::kOpenAi, std::move(request_id), keep_alive);
+    co_return co_await refuse(refusals::model_not_found(id), Dialect::kOpenAi, std::move(request_id),
+                              keep_alive);
   }
   const OwnAnswer answer{.status = 200,
                          .body = *body,

@@ -11,8 +11,8 @@
 
 namespace fareway {
 
-/// One client connection: request after request, until either side ends it. Owned by the front, which keeps it alive
-/// while `run` is under way.
+/// One client connection: request after request, until either side ends it. Owned by the front, which keeps
+/// it alive while `run` is under way.
 class Session {
  public:
   Session(std::shared_ptr<LoopState> loop, Socket socket);

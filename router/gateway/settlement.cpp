@@ -6,7 +6,9 @@ namespace fareway {
 
 namespace {
 
-TimePoint now_steady() { return std::chrono::steady_clock::now(); }
+TimePoint now_steady() {
+  return std::chrono::steady_clock::now();
+}
 
 }  // namespace
 
@@ -85,14 +87,16 @@ LedgerRow Settlement::close(Outcome outcome, int status, const AnswerFacts& fact
   return row;
 }
 
-/// The engine's own count where it gave one, even for an answer that broke off. Else what was seen: a stream that had
-/// begun has used its prompt and the events relayed. Nothing seen is unknown, and unknown has no price.
+/// The engine's own count where it gave one, even for an answer that broke off. Else what was seen: a stream
+/// that had begun has used its prompt and the events relayed. Nothing seen is unknown, and unknown has no
+/// price.
 void Settlement::add_usage(LedgerRow& row, const AnswerFacts& facts) const {
   if (facts.usage) {
     row.usage = facts.usage;
     row.usage_source = UsageSource::kEngine;
   } else if (facts.deltas > 0) {
-    row.usage = TokenUsage{.prompt = job_.shape.prompt, .cached = Tokens{0}, .completion = Tokens{facts.deltas}};
+    row.usage =
+        TokenUsage{.prompt = job_.shape.prompt, .cached = Tokens{0}, .completion = Tokens{facts.deltas}};
     row.usage_source = UsageSource::kCounted;
   }
   const auto& list = parts_.fleet.fleet()[job_.shape.model].list_price;

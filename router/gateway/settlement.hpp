@@ -10,10 +10,11 @@
 
 namespace fareway {
 
-/// The money side of one request: its decisions, its flights on replicas, and in the end exactly one ledger row.
+/// The money side of one request: its decisions, its flights on replicas, and in the end exactly one ledger
+/// row.
 ///
-/// `place` admits the request; from then on a row is owed. `close` makes it; whoever forgets is covered by the
-/// destructor, which appends a row for an answer that broke off. Reads no socket; one thread.
+/// `place` admits the request; from then on a row is owed. `close` makes it; whoever forgets is covered by
+/// the destructor, which appends a row for an answer that broke off. Reads no socket; one thread.
 class Settlement {
  public:
   /// Everything passed in outlives the settlement. `job` is read until `close`.
@@ -34,7 +35,8 @@ class Settlement {
   void first_token(TimePoint now);
   void generated(std::int64_t tokens);
 
-  /// Ends the current flight, if there is one, and makes the row. To be called once; the row is the caller's to append.
+  /// Ends the current flight, if there is one, and makes the row. To be called once; the row is the caller's
+  /// to append.
   LedgerRow close(Outcome outcome, int status, const AnswerFacts& facts, TimePoint now);
   bool closed() const { return closed_; }
   /// Nobody could take it and it was never admitted; only the decision's record learns of it.

@@ -19,13 +19,14 @@ constexpr std::size_t kMediaFrom = 1024;
 constexpr std::size_t kMediaWeight = 4000;
 constexpr std::size_t kNumberWeight = 4;  // a token id stands for about four bytes of text
 constexpr std::size_t kBlockBytes = static_cast<std::size_t>(kBlockTokens) * 4;
-constexpr std::size_t kMaxBlocks = 4096;  // a million tokens
+constexpr std::size_t kMaxBlocks = 4096;           // a million tokens
 constexpr std::size_t kKeepParserUpTo = 4u << 20;  // what one huge body needed is not held for ever
 constexpr std::int64_t kMaxOutput = std::numeric_limits<std::int32_t>::max();
 
 bool is_media_key(std::string_view key) {
-  constexpr std::array kKeys{std::string_view("url"), std::string_view("data"), std::string_view("image_url"),
-                             std::string_view("file_data"), std::string_view("audio"), std::string_view("b64_json")};
+  constexpr std::array kKeys{std::string_view("url"),       std::string_view("data"),
+                             std::string_view("image_url"), std::string_view("file_data"),
+                             std::string_view("audio"),     std::string_view("b64_json")};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
@@ -143,8 +144,8 @@ class ShapeReader::Walk {
     into.reset();
     if (value.type() == od::json_type::null) return check(value, 1);
     std::int64_t number = 0;
-    if (value.type() != od::json_type::number || value.get_int64().get(number) != simdjson::SUCCESS || number < 1 ||
-        number > kMaxOutput) {
+    if (value.type() != od::json_type::number || value.get_int64().get(number) != simdjson::SUCCESS ||
+        number < 1 || number > kMaxOutput) {
       return refuse("'" + std::string(name) + "' must be a whole number of at least 1.", name);
     }
     into = Tokens{number};
@@ -211,7 +212,8 @@ class ShapeReader::Walk {
     }
     const bool has_usage_option = api_ == Api::kChat || api_ == Api::kCompletions;
     if (!facts.stream || !has_usage_option) return;
-    if (!usage_.seen) usage_.splice = Splice{opening_brace() + 1, 0, R"("stream_options":{"include_usage":true},)"};
+    if (!usage_.seen)
+      usage_.splice = Splice{opening_brace() + 1, 0, R"("stream_options":{"include_usage":true},)"};
     facts.ask_for_usage = std::move(usage_.splice);
   }
 
@@ -311,7 +313,8 @@ class ShapeReader::Walk {
 
 ShapeReader::Result ShapeReader::read(Api api, std::string& body) {
   for (auto& section : pieces_) section.clear();
-  if (parser_.capacity() > kKeepParserUpTo && body.size() <= kKeepParserUpTo) parser_ = simdjson::ondemand::parser();
+  if (parser_.capacity() > kKeepParserUpTo && body.size() <= kKeepParserUpTo)
+    parser_ = simdjson::ondemand::parser();
   body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
   RequestFacts facts;
   od::document document;

@@ -21,23 +21,24 @@ struct Splice {
   std::string inserted;
 };
 
-/// What a request body says, as far as routing and billing need it. Views live until the reader's next `read`.
+/// What a request body says, as far as routing and billing need it. Views live until the reader's next
+/// `read`.
 struct RequestFacts {
   std::string_view model;
   bool stream{false};
   std::optional<Tokens> output_limit;  ///< smallest of the limits the client set
   std::string_view cache_key;          ///< `prompt_cache_key`; empty: none
   std::size_t prompt_bytes{0};         ///< text the model reads; media as told below
-  /// Set where the client streams and did not ask for usage: what to splice in to be told it. The usage chunk this
-  /// brings must then be kept from the client.
+  /// Set where the client streams and did not ask for usage: what to splice in to be told it. The usage chunk
+  /// this brings must then be kept from the client.
   std::optional<Splice> ask_for_usage;
 };
 
 /// Reads request bodies: one on-demand pass, everything checked to a nesting of 256, nothing rebuilt.
 ///
-/// Text is measured unescaped. A string of more than 1 KB under a media key ("url", "data", "file_data", ...) is an
-/// image or a sound: however long, it counts as at most 4,000 bytes, about 1,000 tokens. Where a member appears twice the
-/// last one counts, as in the engines. Reused between requests; not thread-safe.
+/// Text is measured unescaped. A string of more than 1 KB under a media key ("url", "data", "file_data", ...)
+/// is an image or a sound: however long, it counts as at most 4,000 bytes, about 1,000 tokens. Where a member
+/// appears twice the last one counts, as in the engines. Reused between requests; not thread-safe.
 class ShapeReader {
  public:
   using Result = boost::system::result<RequestFacts, Refusal>;

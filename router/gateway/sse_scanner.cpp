@@ -76,7 +76,8 @@ std::size_t SseScanner::pass_oversized(std::string_view bytes) {
   while (oversized_ && taken < bytes.size()) {
     const std::size_t end = bytes.find('\n', taken);
     if (end == std::string_view::npos) {
-      line_has_bytes_ = line_has_bytes_ || bytes.substr(taken).find_first_not_of('\r') != std::string_view::npos;
+      line_has_bytes_ =
+          line_has_bytes_ || bytes.substr(taken).find_first_not_of('\r') != std::string_view::npos;
       taken = bytes.size();
     } else {
       oversized_ = line_has_bytes_ || !chomp(bytes.substr(taken, end + 1 - taken)).empty();

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <sys/socket.h>
 #include <utility>
 
 #include <boost/asio/write.hpp>
-#include <sys/socket.h>
 
 namespace fareway {
 
@@ -96,7 +96,8 @@ UpstreamConnection::Taken UpstreamConnection::decode(std::string_view bytes) {
 }
 
 bool UpstreamConnection::reusable() const {
-  return socket_.is_open() && !ended_ && carry_.empty() && answer_ && answer_->done() && answer_->keep_alive();
+  return socket_.is_open() && !ended_ && carry_.empty() && answer_ && answer_->done() &&
+         answer_->keep_alive();
 }
 
 bool UpstreamConnection::quiet() {
@@ -161,7 +162,8 @@ Task<ErrorCode> UpstreamPool::connect(ReplicaIndex replica, UpstreamConnection& 
   co_return ec;
 }
 
-void UpstreamPool::give_back(ReplicaIndex replica, std::unique_ptr<UpstreamConnection> connection, TimePoint now) {
+void UpstreamPool::give_back(ReplicaIndex replica, std::unique_ptr<UpstreamConnection> connection,
+                             TimePoint now) {
   auto& idle = idle_[replica.value];
   if (idle.size() < kMaxIdlePerReplica) idle.push_back({std::move(connection), now});
 }

@@ -14,11 +14,12 @@
 
 namespace fareway {
 
-/// One connection to an engine, good for one exchange at a time. Reading is split in two: wait until `readable`, then
-/// `take` what is there without blocking, so that a waiting stream holds no buffer.
+/// One connection to an engine, good for one exchange at a time. Reading is split in two: wait until
+/// `readable`, then `take` what is there without blocking, so that a waiting stream holds no buffer.
 class UpstreamConnection {
  public:
-  UpstreamConnection(Socket socket, std::span<char> scratch) : socket_(std::move(socket)), scratch_(scratch) {}
+  UpstreamConnection(Socket socket, std::span<char> scratch)
+      : socket_(std::move(socket)), scratch_(scratch) {}
 
   enum class Taken {
     kBytes,  ///< something was read (perhaps not yet a whole head or any body)
@@ -30,8 +31,9 @@ class UpstreamConnection {
   Task<std::size_t> write(std::span<const std::string_view> parts);
   /// False where the wait ended because the connection was closed under it.
   Task<bool> readable();
-  /// One non-blocking read, decoded. `body` is what it held of the body: one piece, valid until the next suspension.
-  /// Stops behind the head once, so that the caller can look at it; what follows is taken by the next call.
+  /// One non-blocking read, decoded. `body` is what it held of the body: one piece, valid until the next
+  /// suspension. Stops behind the head once, so that the caller can look at it; what follows is taken by the
+  /// next call.
   Taken take();
   /// `take` has something to decode without reading.
   bool has_buffered() const { return undecoded_; }
@@ -57,9 +59,9 @@ class UpstreamConnection {
   Socket socket_;
   std::span<char> scratch_;
   std::optional<AnswerReader> answer_;
-  std::string carry_;       // read and not used yet: an unfinished line, or what followed the head
-  bool undecoded_{false};   // the latter
-  std::string joined_;  // body bytes that did not lie together
+  std::string carry_;      // read and not used yet: an unfinished line, or what followed the head
+  bool undecoded_{false};  // the latter
+  std::string joined_;     // body bytes that did not lie together
   std::string_view body_;
   std::vector<std::string_view> pieces_;
   bool ended_{false};   // the engine closed
@@ -71,8 +73,8 @@ class UpstreamConnection {
 class UpstreamPool {
  public:
   /// `access` outlives the pool.
-  UpstreamPool(net::io_context& loop, const std::vector<ReplicaAccess>& access, std::chrono::milliseconds idle_limit,
-               std::span<char> scratch);
+  UpstreamPool(net::io_context& loop, const std::vector<ReplicaAccess>& access,
+               std::chrono::milliseconds idle_limit, std::span<char> scratch);
 
   /// An idle connection that is still open and quiet, or nothing.
   std::unique_ptr<UpstreamConnection> take_idle(ReplicaIndex replica);

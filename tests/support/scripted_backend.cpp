@@ -4,9 +4,9 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cctype>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <stdexcept>
 #include <sys/ioctl.h>
@@ -135,7 +135,8 @@ std::optional<std::string> RawConnection::read_request() {
 bool RawConnection::closes_within(std::chrono::milliseconds time) {
   const auto until = std::chrono::steady_clock::now() + time;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return false;
     pollfd ready{socket_, POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(left.count())) <= 0) continue;
@@ -152,7 +153,9 @@ void RawConnection::wait_until_read() const {
   }
 }
 
-void RawConnection::finish_sending() { ::shutdown(socket_, SHUT_WR); }
+void RawConnection::finish_sending() {
+  ::shutdown(socket_, SHUT_WR);
+}
 
 void RawConnection::close() {
   if (socket_ >= 0) ::close(socket_);
@@ -165,8 +168,12 @@ void RawConnection::reset() {
   close();
 }
 
-int RawAnswer::status() const { return head.size() < 12 ? 0 : std::stoi(head.substr(9, 3)); }
-std::string RawAnswer::field(std::string_view name) const { return field_of(head, name); }
+int RawAnswer::status() const {
+  return head.size() < 12 ? 0 : std::stoi(head.substr(9, 3));
+}
+std::string RawAnswer::field(std::string_view name) const {
+  return field_of(head, name);
+}
 
 RawAnswer read_answer(RawConnection& connection) {
   RawAnswer answer;
@@ -215,7 +222,8 @@ void ScriptedBackend::accept() {
     const int one = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     ++connections_;
-    // A copy of the descriptor, so that the destructor can end a script's wait whatever the script did to its own.
+    // A copy of the descriptor, so that the destructor can end a script's wait whatever the script did to its
+    // own.
     const int handle = ::dup(socket);
     {
       const std::lock_guard lock(mutex_);

@@ -14,7 +14,8 @@
 
 namespace fareway::testing {
 
-/// A blocking TCP connection for tests: exact bytes out, exact bytes in. Every wait gives up after ten seconds.
+/// A blocking TCP connection for tests: exact bytes out, exact bytes in. Every wait gives up after ten
+/// seconds.
 class RawConnection {
  public:
   explicit RawConnection(int socket) : socket_(socket) {}
@@ -69,7 +70,8 @@ struct RawAnswer {
 /// Reads one answer off the connection, by Content-Length, chunks, or the end of the connection.
 RawAnswer read_answer(RawConnection& connection);
 
-/// An inference server made of raw bytes: each accepted connection is played by the script on a thread of its own.
+/// An inference server made of raw bytes: each accepted connection is played by the script on a thread of its
+/// own.
 class ScriptedBackend {
  public:
   using Script = std::function<void(RawConnection&, ScriptedBackend&)>;

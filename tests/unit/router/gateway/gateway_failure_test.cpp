@@ -1,4 +1,5 @@
-// What goes wrong behind and in front of the gateway: engines that refuse, break off or go silent, clients that leave.
+// What goes wrong behind and in front of the gateway: engines that refuse, break off or go silent, clients
+// that leave.
 #include <atomic>
 #include <future>
 #include <poll.h>
@@ -60,8 +61,7 @@ TEST(GatewayRetry, GoesToAnotherReplicaWhereTheFirstOneRefusesTheConnection) {
 TEST(GatewayRetry, SendsTheSameBodyAndTheRightKeyToTheSecondReplica) {
   ScriptedBackend first(breaking_off(""));
   ScriptedBackend second(ScriptedBackend::answering(chat_answer(1, 1)));
-  RunningGateway gateway({.replicas = {first.port(), second.port()},
-                          .adjust = [](Config& config) {
+  RunningGateway gateway({.replicas = {first.port(), second.port()}, .adjust = [](Config& config) {
                             config.access[0].endpoint.api_key = "sk-first";
                             config.access[1].endpoint.api_key = "sk-second";
                           }});
@@ -96,10 +96,10 @@ TEST(GatewayRetry, TriesElsewhereOnAnEnginesErrorStatusAndInTheEndRelaysIt) {
 
 TEST(GatewayRetry, HoldsAStreamsFirstEventBackUntilItIsNoRefusal) {
   const std::string refusal = "data: {\"error\":{\"message\":\"queue full\",\"code\":503}}\n\n";
-  ScriptedBackend first(ScriptedBackend::answering(std::string(kSseHead) + chunk(refusal) + chunk(kDone) +
-                                                   std::string(kLast)));
-  ScriptedBackend second(ScriptedBackend::answering(std::string(kSseHead) + chunk(event("a") + finish_event()) +
-                                                    chunk(kDone) + std::string(kLast)));
+  ScriptedBackend first(
+      ScriptedBackend::answering(std::string(kSseHead) + chunk(refusal) + chunk(kDone) + std::string(kLast)));
+  ScriptedBackend second(ScriptedBackend::answering(
+      std::string(kSseHead) + chunk(event("a") + finish_event()) + chunk(kDone) + std::string(kLast)));
   RunningGateway gateway({.replicas = {first.port(), second.port()}});
   EXPECT_EQ(ask(gateway, kStreamBody).body, event("a") + finish_event() + std::string(kDone));
 }
@@ -122,7 +122,8 @@ TEST(GatewayRetry, RelaysARequestsOwnErrorAndBlamesNobody) {
 }
 
 TEST(GatewayRetry, AnswersBadGatewayWhereTheRoutersOwnKeyIsRejected) {
-  ScriptedBackend engine(ScriptedBackend::answering("HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}"));
+  ScriptedBackend engine(
+      ScriptedBackend::answering("HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}"));
   RunningGateway gateway({.replicas = {engine.port()}});
   EXPECT_EQ(ask(gateway, kPlainBody).status(), 502);
 }
@@ -143,7 +144,8 @@ TEST(GatewayBrokenStream, IsNeverRetriedAndNeverLooksComplete) {
 }
 
 TEST(GatewayBrokenStream, ShowsNoHalfEvent) {
-  ScriptedBackend engine(breaking_off(std::string(kSseHead) + chunk(event("A")) + chunk("data: {\"choices\":[{\"ind")));
+  ScriptedBackend engine(
+      breaking_off(std::string(kSseHead) + chunk(event("A")) + chunk("data: {\"choices\":[{\"ind")));
   RunningGateway gateway({.replicas = {engine.port()}});
   const RawAnswer answer = ask(gateway, kStreamBody);
   EXPECT_FALSE(answer.whole);
@@ -151,7 +153,8 @@ TEST(GatewayBrokenStream, ShowsNoHalfEvent) {
 }
 
 TEST(GatewayBrokenStream, WithoutFinishReasonIsRelayedAndCountsAsIncomplete) {
-  ScriptedBackend engine(ScriptedBackend::answering(std::string(kSseHead) + chunk(event("A")) + std::string(kLast)));
+  ScriptedBackend engine(
+      ScriptedBackend::answering(std::string(kSseHead) + chunk(event("A")) + std::string(kLast)));
   RunningGateway gateway({.replicas = {engine.port()}});
   const RawAnswer answer = ask(gateway, kStreamBody);
   EXPECT_TRUE(answer.whole);
@@ -237,8 +240,12 @@ void leave_in_mid_stream(bool by_reset) {
   EXPECT_TRUE(gateway.in_rotation(0));
   EXPECT_TRUE(gateway.settles_down());
 }
-TEST(GatewayClientLeaves, ClosesTheEnginesConnectionWithinASecond) { leave_in_mid_stream(false); }
-TEST(GatewayClientLeaves, ByResetToo) { leave_in_mid_stream(true); }
+TEST(GatewayClientLeaves, ClosesTheEnginesConnectionWithinASecond) {
+  leave_in_mid_stream(false);
+}
+TEST(GatewayClientLeaves, ByResetToo) {
+  leave_in_mid_stream(true);
+}
 
 TEST(GatewayClientLeaves, BeforeTheFirstByteAndIsChargedNothing) {
   Watched watched;
@@ -288,8 +295,8 @@ TEST(GatewaySlowReader, IsDroppedOnceItTakesNothingForTooLong) {
     }
     closed.set_value(true);
   });
-  RunningGateway gateway(
-      {.replicas = {engine.port()}, .adjust = [](Config& config) { config.limits.write_stall_timeout = 150ms; }});
+  RunningGateway gateway({.replicas = {engine.port()},
+                          .adjust = [](Config& config) { config.limits.write_stall_timeout = 150ms; }});
   RawConnection client = gateway.connect();
   client.send(post(kStreamBody));
   EXPECT_TRUE(closed.get_future().get());

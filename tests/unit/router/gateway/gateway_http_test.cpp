@@ -48,8 +48,10 @@ INSTANTIATE_TEST_SUITE_P(
                       with_lines("Transfer-Encoding:\r\n chunked\r\n", kHidden),
                       with_lines("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", kHidden),
                       with_lines("Content-Length: 5\r\nContent-Length: 6\r\n", "hello"),
-                      with_lines("Content-Length: +5\r\n", "hello"), with_lines("Content-Length: 0x5\r\n", "hello"),
-                      with_lines("Content-Length: -1\r\n", "hello"), with_lines("Content-Length: 5, 6\r\n", "hello"),
+                      with_lines("Content-Length: +5\r\n", "hello"),
+                      with_lines("Content-Length: 0x5\r\n", "hello"),
+                      with_lines("Content-Length: -1\r\n", "hello"),
+                      with_lines("Content-Length: 5, 6\r\n", "hello"),
                       with_lines("Content-Length: 111111111111111111111111111111\r\n", "hello"),
                       with_lines("Transfer-Encoding: chunked\r\n", kHidden, "1.0"),
                       with_lines("X-A: b\r\n c\r\nContent-Length: 2\r\n", "{}"),
@@ -65,7 +67,8 @@ TEST(GatewayHttp, TakesAChunkedRequestAndForwardsItWithALength) {
   client.send(with_lines("Transfer-Encoding: chunked\r\n",
                          chunk(kPlainBody.substr(0, 7)) + chunk(kPlainBody.substr(7)) + std::string(kLast)));
   EXPECT_EQ(read_answer(client).status(), 200);
-  EXPECT_THAT(engine.requests().at(0), HasSubstr("content-length: " + std::to_string(kPlainBody.size()) + "\r\n"));
+  EXPECT_THAT(engine.requests().at(0),
+              HasSubstr("content-length: " + std::to_string(kPlainBody.size()) + "\r\n"));
   EXPECT_THAT(engine.requests().at(0), EndsWith(kPlainBody));
   EXPECT_THAT(engine.requests().at(0), Not(HasSubstr("chunked")));
 }
@@ -74,19 +77,21 @@ TEST(GatewayHttp, AsksForTheBodyOfAClientThatWaits) {
   ScriptedBackend engine(ScriptedBackend::answering(chat_answer(1, 1)));
   RunningGateway gateway({.replicas = {engine.port()}});
   RawConnection client = gateway.connect();
-  client.send(with_lines("Expect: 100-continue\r\nContent-Length: " + std::to_string(kPlainBody.size()) + "\r\n", ""));
+  client.send(with_lines(
+      "Expect: 100-continue\r\nContent-Length: " + std::to_string(kPlainBody.size()) + "\r\n", ""));
   EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send(kPlainBody);
   EXPECT_EQ(read_answer(client).status(), 200);
 }
 
 TEST(GatewayHttp, ServesAnHttp10ClientWithoutChunks) {
-  ScriptedBackend engine(ScriptedBackend::answering(std::string(kSseHead) + chunk(event("A") + finish_event()) +
-                                                    chunk(kDone) + std::string(kLast)));
+  ScriptedBackend engine(ScriptedBackend::answering(
+      std::string(kSseHead) + chunk(event("A") + finish_event()) + chunk(kDone) + std::string(kLast)));
   RunningGateway gateway({.replicas = {engine.port()}});
   RawConnection client = gateway.connect();
   client.send("POST /v1/chat/completions HTTP/1.0\r\nAuthorization: bearer  " + std::string(kKey) +
-              "\r\nContent-Length: " + std::to_string(kStreamBody.size()) + "\r\n\r\n" + std::string(kStreamBody));
+              "\r\nContent-Length: " + std::to_string(kStreamBody.size()) + "\r\n\r\n" +
+              std::string(kStreamBody));
   const std::string answer = client.read_to_end();
   EXPECT_THAT(answer, Not(HasSubstr("chunked")));
   EXPECT_THAT(answer, EndsWith("\r\n\r\n" + event("A") + finish_event() + std::string(kDone)));
@@ -95,9 +100,9 @@ TEST(GatewayHttp, ServesAnHttp10ClientWithoutChunks) {
 TEST(GatewayHttp, ReadsAnEnginesOldFramings) {
   const std::string json = R"({"choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1},"p":")" +
                            std::string(100'000, 'x') + "\"}";
-  for (const std::string head :
-       {"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n",
-        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200\r\nconnection: close\r\n\r\n"}) {
+  for (const std::string head : {"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n",
+                                 "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 "
+                                 "200\r\nconnection: close\r\n\r\n"}) {
     ScriptedBackend engine([&](RawConnection& connection, ScriptedBackend& backend) {
       backend.take_request(connection);
       connection.send(head + json);
@@ -151,17 +156,21 @@ INSTANTIATE_TEST_SUITE_P(
                    R"("type":"authentication_error")"},
         BadRequest{post("{}", "/v1/nothing"), 404, "unknown_url"},
         BadRequest{"GET /v1/chat/completions HTTP/1.1\r\nHost: x\r\n\r\n", 405, "allow: POST\r\n"},
-        BadRequest{"POST /v1/models HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 405, "allow: GET, HEAD\r\n"},
+        BadRequest{"POST /v1/models HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 405,
+                   "allow: GET, HEAD\r\n"},
         BadRequest{post(R"({"messages":[]})"), 400, R"("param":"model")"},
         BadRequest{post(R"({"model":7,"messages":[]})"), 400, R"("param":"model")"},
         BadRequest{post(R"({"model":"nope","messages":[]})"), 404, R"("code":"model_not_found")"},
         BadRequest{post(R"({"model":"other","messages":[]})"), 503, "no_replica_available"},
         BadRequest{post(R"({"model":"m","messages":[)"), 400, "not valid JSON"},
         BadRequest{post(R"({"model":"m","max_tokens":0})"), 400, R"("param":"max_tokens")"},
-        BadRequest{post(kPlainBody, "/v1/chat/completions", "x-fareway-class: gold\r\n"), 400, "interactive, batch"},
-        BadRequest{post(kPlainBody, "/v1/chat/completions", "Content-Encoding: gzip\r\n"), 415, "Content-Encoding"},
+        BadRequest{post(kPlainBody, "/v1/chat/completions", "x-fareway-class: gold\r\n"), 400,
+                   "interactive, batch"},
+        BadRequest{post(kPlainBody, "/v1/chat/completions", "Content-Encoding: gzip\r\n"), 415,
+                   "Content-Encoding"},
         BadRequest{post(std::string(1001, ' ')), 413, "1000 bytes"},
-        BadRequest{with_lines("Transfer-Encoding: chunked\r\n", chunk(std::string(2000, ' '))), 413, "1000 bytes"},
+        BadRequest{with_lines("Transfer-Encoding: chunked\r\n", chunk(std::string(2000, ' '))), 413,
+                   "1000 bytes"},
         BadRequest{with_lines("X-Long: " + std::string(70'000, 'x') + "\r\n", ""), 431, "64 KiB"}));
 
 TEST(GatewayHttp, HidesAModelTheTenantMayNotUse) {
@@ -169,8 +178,9 @@ TEST(GatewayHttp, HidesAModelTheTenantMayNotUse) {
   const auto message = [&](std::string_view model) {
     RawConnection client = gateway.connect();
     const std::string body = R"({"model":")" + std::string(model) + R"(","messages":[]})";
-    client.send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + std::string(kOtherKey) +
-                "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    client.send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " +
+                std::string(kOtherKey) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                body);
     return read_answer(client).body;
   };
   std::string forbidden = message("m");

@@ -80,8 +80,8 @@ TEST(Gateway, SendsNoAuthorizationToAnEngineWithoutKey) {
 }
 
 TEST(Gateway, StreamsEventsAndKeepsBackTheUsageChunkItAskedFor) {
-  ScriptedBackend engine(
-      streaming({role_event(), event("Hel"), event("lo"), finish_event(), usage_event(11, 7), std::string(kDone)}));
+  ScriptedBackend engine(streaming(
+      {role_event(), event("Hel"), event("lo"), finish_event(), usage_event(11, 7), std::string(kDone)}));
   RunningGateway gateway({.replicas = {engine.port()}});
   RawConnection client = gateway.connect();
   client.send(post(kStreamBody));
@@ -99,7 +99,8 @@ TEST(Gateway, StreamsEventsAndKeepsBackTheUsageChunkItAskedFor) {
 TEST(Gateway, LeavesTheUsageChunkToAClientThatAskedForIt) {
   ScriptedBackend engine(streaming({event("a"), finish_event(), usage_event(11, 7), std::string(kDone)}));
   RunningGateway gateway({.replicas = {engine.port()}});
-  const std::string body = R"({"model":"m","messages":[],"stream":true,"stream_options":{"include_usage":true,"x":1}})";
+  const std::string body =
+      R"({"model":"m","messages":[],"stream":true,"stream_options":{"include_usage":true,"x":1}})";
   RawConnection client = gateway.connect();
   client.send(post(body));
   EXPECT_EQ(read_answer(client).body, event("a") + finish_event() + usage_event(11, 7) + std::string(kDone));
@@ -161,7 +162,8 @@ TEST(Gateway, HasTheRowDurableBeforeTheClientSeesTheEnd) {
 }
 
 TEST(Gateway, CountsTokensItselfWhereAnEngineReportsNone) {
-  ScriptedBackend engine(streaming({role_event(), event("a"), event("b"), finish_event(), std::string(kDone)}));
+  ScriptedBackend engine(
+      streaming({role_event(), event("a"), event("b"), finish_event(), std::string(kDone)}));
   RunningGateway gateway({.replicas = {engine.port()}});
   RawConnection client = gateway.connect();
   client.send(post(kStreamBody));
@@ -258,7 +260,8 @@ TEST(Gateway, ListsOnlyTheModelsOfTheTenant) {
   client.send("GET /v1/models/m HTTP/1.1\r\nHost: x\r\nx-api-key: " + std::string(kOtherKey) + "\r\n\r\n");
   EXPECT_EQ(read_answer(client).status(), 404);
   client.send("HEAD /v1/models HTTP/1.1\r\nHost: x\r\nx-api-key: " + std::string(kOtherKey) + "\r\n\r\n" +
-              "GET /v1/models/other HTTP/1.1\r\nHost: x\r\nx-api-key: " + std::string(kOtherKey) + "\r\n\r\n");
+              "GET /v1/models/other HTTP/1.1\r\nHost: x\r\nx-api-key: " + std::string(kOtherKey) +
+              "\r\n\r\n");
   EXPECT_THAT(client.read_until("\r\n\r\n"), HasSubstr("content-length: " + std::to_string(models.size())));
   EXPECT_THAT(read_answer(client).body, HasSubstr(R"("owned_by":"fareway")"));
 }

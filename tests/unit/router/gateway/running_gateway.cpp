@@ -42,7 +42,7 @@ Config make_config(const RunningGateway::Options& options) {
   double price = 1;
   for (std::size_t i = 0; i < options.replicas.size(); ++i) {
     builder.add({.name = "r" + std::to_string(i), .usd_per_hour = price});
-    price *= 2;
+    price *= 1000;  // far enough apart that no learning turns the order round
   }
   Config config;
   config.fleet = builder.fleet();
@@ -87,24 +87,26 @@ std::vector<SeenRow> read_rows(const std::filesystem::path& file) {
   }
   sqlite3_busy_timeout(database, 5000);
   std::vector<SeenRow> rows;
-  each_row(database,
-           "SELECT request_id, outcome, status, usage_source, prompt_tokens, cached_tokens, completion_tokens, "
-           "price_nanousd, session, ttft_seconds IS NOT NULL FROM requests ORDER BY rowid",
-           [&](sqlite3_stmt* row) {
-             rows.push_back({.request_id = text(row, 0),
-                             .outcome = text(row, 1),
-                             .status = sqlite3_column_int(row, 2),
-                             .usage_source = text(row, 3),
-                             .prompt = number(row, 4),
-                             .cached = number(row, 5),
-                             .completion = number(row, 6),
-                             .price = number(row, 7),
-                             .session = text(row, 8),
-                             .has_ttft = sqlite3_column_int(row, 9) != 0,
-                             .replicas = {}});
-           });
+  each_row(
+      database,
+      "SELECT request_id, outcome, status, usage_source, prompt_tokens, cached_tokens, completion_tokens, "
+      "price_nanousd, session, ttft_seconds IS NOT NULL FROM requests ORDER BY rowid",
+      [&](sqlite3_stmt* row) {
+        rows.push_back({.request_id = text(row, 0),
+                        .outcome = text(row, 1),
+                        .status = sqlite3_column_int(row, 2),
+                        .usage_source = text(row, 3),
+                        .prompt = number(row, 4),
+                        .cached = number(row, 5),
+                        .completion = number(row, 6),
+                        .price = number(row, 7),
+                        .session = text(row, 8),
+                        .has_ttft = sqlite3_column_int(row, 9) != 0,
+                        .replicas = {}});
+      });
   for (SeenRow& seen : rows) {
-    each_row(database, "SELECT replica FROM charges WHERE request_id = '" + seen.request_id + "' ORDER BY attempt",
+    each_row(database,
+             "SELECT replica FROM charges WHERE request_id = '" + seen.request_id + "' ORDER BY attempt",
              [&](sqlite3_stmt* row) { seen.replicas.push_back(text(row, 0)); });
   }
   sqlite3_close(database);
@@ -119,7 +121,8 @@ RunningGateway::RunningGateway(Options options)
   fleet_ = std::make_unique<LiveFleet>(config_.fleet, PriceBook{config_.price_schedules},
                                        std::chrono::steady_clock::now(), std::chrono::system_clock::now());
   metrics_ = std::make_unique<Metrics>(registry_, config_.fleet);
-  gateway_ = std::make_unique<Gateway>(loop_, GatewayParts{config_, *fleet_, decisions_, *ledger_, *metrics_});
+  gateway_ =
+      std::make_unique<Gateway>(loop_, GatewayParts{config_, *fleet_, decisions_, *ledger_, *metrics_});
   gateway_->start();
   port_ = gateway_->port();
   thread_ = std::thread([this] {
@@ -212,8 +215,9 @@ std::string finish_event(std::string_view reason) {
   return chat_event(R"({"index":0,"delta":{},"finish_reason":")" + std::string(reason) + R"("})");
 }
 std::string usage_event(int prompt, int completion) {
-  return chat_event({}, R"(,"usage":{"prompt_tokens":)" + std::to_string(prompt) + R"(,"completion_tokens":)" +
-                      std::to_string(completion) + R"(,"total_tokens":)" + std::to_string(prompt + completion) + "}");
+  return chat_event({}, R"(,"usage":{"prompt_tokens":)" + std::to_string(prompt) +
+                            R"(,"completion_tokens":)" + std::to_string(completion) + R"(,"total_tokens":)" +
+                            std::to_string(prompt + completion) + "}");
 }
 std::string chunk(std::string_view bytes) {
   char size[17];
@@ -221,13 +225,14 @@ std::string chunk(std::string_view bytes) {
   return std::string(size) + "\r\n" + std::string(bytes) + "\r\n";
 }
 std::string json_answer(std::string_view body) {
-  return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + std::string(body);
+  return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
 }
 std::string chat_answer(int prompt, int completion) {
-  return json_answer(R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",)"
-                     R"("content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":)" +
-                     std::to_string(prompt) + R"(,"completion_tokens":)" + std::to_string(completion) + "}}");
+  return json_answer(
+      R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",)"
+      R"("content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":)" +
+      std::to_string(prompt) + R"(,"completion_tokens":)" + std::to_string(completion) + "}}");
 }
 
 }  // namespace fareway::testing

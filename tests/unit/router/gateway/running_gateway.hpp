@@ -19,7 +19,8 @@
 namespace fareway::testing {
 
 inline constexpr std::string_view kKey = "sk-client-0001";
-inline constexpr std::string_view kOtherKey = "sk-client-0002";  // of a tenant that may use no model but "other"
+inline constexpr std::string_view kOtherKey =
+    "sk-client-0002";  // of a tenant that may use no model but "other"
 
 /// One row of the ledger, as far as tests look at it.
 struct SeenRow {
@@ -36,8 +37,8 @@ struct SeenRow {
   std::vector<std::string> replicas;  ///< of the attempts, in order
 };
 
-/// A gateway on a thread of its own, in front of replicas on the given ports: "r0", "r1", ... all serve model "m" and
-/// prefer the lower number (they get dearer). Its ledger is a file of its own, gone afterwards.
+/// A gateway on a thread of its own, in front of replicas on the given ports: "r0", "r1", ... all serve model
+/// "m" and prefer the lower number (they get dearer). Its ledger is a file of its own, gone afterwards.
 class RunningGateway {
  public:
   struct Options {
@@ -82,7 +83,8 @@ class RunningGateway {
 };
 
 /// A request with `kKey`. `extra` are whole header lines.
-std::string post(std::string_view body, std::string_view path = "/v1/chat/completions", std::string_view extra = {});
+std::string post(std::string_view body, std::string_view path = "/v1/chat/completions",
+                 std::string_view extra = {});
 inline constexpr std::string_view kStreamBody =
     R"({"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true})";
 inline constexpr std::string_view kPlainBody = R"({"model":"m","messages":[{"role":"user","content":"hi"}]})";
