@@ -87,7 +87,7 @@ Task<Relay::End> Relay::relay_events() {
       scanner.finish();
       append_all(held, scanner.ready());
       append_all(held, scanner.held());
-      if (!scanner.begun()) co_return End::kNothingSent;
+      if (!scanner.begun()) co_return co_await stop(facts, {});  // an empty answer looks like a silent model
     }
     if (!settled_ && (done || facts.terminal)) {
       settled_ = true;
@@ -201,6 +201,7 @@ void Relay::report_health(bool cut, const AnswerFacts& facts) {
 
 std::string Relay::take_head() {
   head_sent_ = true;
+  std::string().swap(state_.job.body);  // no retry from here on, and streams last long
   const Fleet& fleet = state_.loop.parts.fleet.fleet();
   return write_head({.status = status_,
                      .fields = state_.upstream->answer().fields(),

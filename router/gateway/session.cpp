@@ -15,6 +15,11 @@ TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
+/// The low `digits` × 4 bits, highest first.
+void append_hex(std::string& text, std::uint64_t bits, unsigned digits) {
+  while (digits-- > 0) text += "0123456789abcdef"[(bits >> (4 * digits)) & 15u];
+}
+
 }  // namespace
 
 Session::Session(std::shared_ptr<LoopState> loop, Socket socket)
@@ -41,13 +46,14 @@ Task<bool> Session::serve_one() {
   if (const auto* refusal = std::get_if<Refusal>(&route)) {
     co_return co_await refuse(*refusal, dialect, std::move(request_id), reusable);
   }
-  if (authenticate(loop_->keys, head.fields) == nullptr) {
+  const ApiKey* key = authenticate(loop_->keys, head.fields);
+  if (key == nullptr) {
     co_return co_await refuse(refusals::unauthorized(), dialect, std::move(request_id), reusable);
   }
   if (auto* query = std::get_if<ModelsQuery>(&route)) {
-    co_return co_await serve_models(head, std::move(query->id), std::move(request_id));
+    co_return co_await serve_models(head, *key, std::move(query->id), std::move(request_id));
   }
-  co_return co_await serve_api(reader, std::get<Api>(route), std::move(request_id));
+  co_return co_await serve_api(reader, *key, std::get<Api>(route), std::move(request_id));
 }
 
 /// True where a head was read or refused; false where the connection ended or idled out.
@@ -100,7 +106,7 @@ Task<bool> Session::read_body(RequestReader& reader) {
   co_return reader.done() && !reader.refusal();
 }
 
-Task<bool> Session::serve_api(RequestReader& reader, Api api, std::string request_id) {
+Task<bool> Session::serve_api(RequestReader& reader, const ApiKey& key, Api api, std::string request_id) {
   const RequestHead& head = reader.head();
   const Dialect dialect = dialect_of(api);
   if (head.fields.find("content-encoding").value_or("identity") != "identity") {
@@ -114,7 +120,7 @@ Task<bool> Session::serve_api(RequestReader& reader, Api api, std::string reques
   }
   AcceptedRequest request{.request_id = request_id,
                           .api = api,
-                          .key = authenticate(loop_->keys, head.fields),
+                          .key = &key,
                           .head = &head,
                           .body = reader.take_body(),
                           .arrived = now(),
@@ -130,9 +136,9 @@ Task<bool> Session::serve_api(RequestReader& reader, Api api, std::string reques
   co_return more;
 }
 
-Task<bool> Session::serve_models(const RequestHead& head, std::string id, std::string request_id) {
-  const ApiKey* key = authenticate(loop_->keys, head.fields);
-  const auto body = models_answer(loop_->parts.config.fleet, key->tenant, id);
+Task<bool> Session::serve_models(const RequestHead& head, const ApiKey& key, std::string id,
+                                 std::string request_id) {
+  const auto body = models_answer(loop_->parts.config.fleet, key.tenant, id);
   const bool keep_alive = head.keep_alive && !head.has_body() && !loop_->draining;
   if (!body) {
     co_return co_await refuse(refusals::model_not_found(id), Dialect::kOpenAi, std::move(request_id),
@@ -158,13 +164,15 @@ Task<bool> Session::refuse(Refusal refusal, Dialect dialect, std::string request
   co_return more;
 }
 
+/// Milliseconds since 1970, then 80 random bits, so that the ledger's index grows at its end.
 std::string Session::new_request_id() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
   std::string id = "req-";
-  for (int half = 0; half < 2; ++half) {
-    std::uint64_t bits = loop_->random();
-    for (int digit = 0; digit < 16; ++digit, bits >>= 4u) id += kDigits[bits & 15u];
-  }
+  append_hex(id, static_cast<std::uint64_t>(millis), 12);
+  append_hex(id, loop_->random(), 16);
+  append_hex(id, loop_->random(), 4);
   return id;
 }
 

@@ -30,8 +30,8 @@ class Session {
   Task<bool> serve_one();
   Task<bool> read_head(RequestReader& reader);
   Task<bool> read_body(RequestReader& reader);
-  Task<bool> serve_api(RequestReader& reader, Api api, std::string request_id);
-  Task<bool> serve_models(const RequestHead& head, std::string id, std::string request_id);
+  Task<bool> serve_api(RequestReader& reader, const ApiKey& key, Api api, std::string request_id);
+  Task<bool> serve_models(const RequestHead& head, const ApiKey& key, std::string id, std::string request_id);
   Task<bool> refuse(Refusal refusal, Dialect dialect, std::string request_id, bool keep_alive);
   std::string new_request_id();
 

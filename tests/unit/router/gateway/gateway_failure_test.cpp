@@ -162,6 +162,18 @@ TEST(GatewayBrokenStream, WithoutFinishReasonIsRelayedAndCountsAsIncomplete) {
   EXPECT_EQ(gateway.rows(1).at(0).outcome, "incomplete");
 }
 
+TEST(GatewayBrokenStream, OfNothingButKeepAlivesIsNoAnswer) {
+  ScriptedBackend engine(
+      ScriptedBackend::answering(std::string(kSseHead) + chunk(": ping\n\n") + std::string(kLast)));
+  ScriptedBackend second(ScriptedBackend::answering(chat_answer(1, 1)));
+  RunningGateway gateway({.replicas = {engine.port(), second.port()}});
+  const RawAnswer answer = ask(gateway, kStreamBody);
+  EXPECT_FALSE(answer.whole);
+  EXPECT_THAT(answer.body, ::testing::StartsWith(": ping\n\ndata: {\"error\":{"));
+  EXPECT_THAT(second.requests(), IsEmpty());  // a byte has gone out
+  EXPECT_EQ(gateway.rows(1).at(0).outcome, "incomplete");
+}
+
 TEST(GatewayBrokenStream, WithoutDoneMarkButFinishedIsComplete) {
   ScriptedBackend engine(ScriptedBackend::answering(
       std::string(kSseHead) + chunk(event("A") + finish_event() + usage_event(3, 1)) + std::string(kLast)));
@@ -202,8 +214,8 @@ TEST(GatewayTimeouts, NameTheLimitThatPassed) {
 TEST(GatewayTimeouts, DoNotTakeKeepAlivesForAFirstToken) {
   Watched pinging;
   ScriptedBackend engine(pinging.script(std::string(kSseHead) + chunk(": ping\n\n")));
-  RunningGateway gateway({.replicas = {engine.port()},
-                          .adjust = [](Config& config) { config.limits.first_byte_timeout = 150ms; }});
+  RunningGateway gateway(
+      {.replicas = {engine.port()}, .adjust = [](Config& config) { config.limits.first_byte_timeout = 1s; }});
   const RawAnswer answer = ask(gateway, kStreamBody);
   EXPECT_FALSE(answer.whole);
   EXPECT_THAT(answer.body, HasSubstr("first_byte_timeout"));
