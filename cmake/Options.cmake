@@ -35,11 +35,13 @@ function(fareway_library name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
 endfunction()
 
-# fareway_test(NAME SOURCES... LINKS...): one GoogleTest binary, each TEST its own ctest entry.
+# fareway_test(NAME SOURCES... LINKS...): one GoogleTest binary, each TEST its own ctest entry, named after the build
+# ("asan.Meter.SplitsByWeight") because ./test runs several builds in one ctest.
+cmake_path(GET CMAKE_BINARY_DIR FILENAME fareway_build)
 function(fareway_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} fareway_options GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE FAREWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit TIMEOUT 120)
+  gtest_discover_tests(${name} TEST_PREFIX ${fareway_build}. DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()

@@ -20,7 +20,9 @@ JOBS = 2
 
 def compile_alone(root, compiler, header):
     """A finding where the header does not compile as the only include of a source, nothing where it does."""
-    command = [*shlex.split(compiler), "-std=c++20", "-fsyntax-only", "-I", str(root), "-x", "c++", "-"]
+    # cmake/Options.cmake tells tests where the sources are.
+    define = f'-DFAREWAY_SOURCE_DIR="{root}"'
+    command = [*shlex.split(compiler), "-std=c++20", "-fsyntax-only", define, "-I", str(root), "-x", "c++", "-"]
     source = f'#include "{header}"\n'
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else checks.Finding(header, 0, "does not compile alone:\n" + done.stderr.strip())
