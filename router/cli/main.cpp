@@ -35,9 +35,9 @@ class CommandLine {
     ledger_->require_subcommand(1);
     auto* file = report_->add_option("--ledger", report_options_.ledger_file, "Ledger file");
     with_config(report_)->excludes(file);
-    report_->add_option("--by", report_options_.by, "tenant, model, pool or class")
-        ->transform(CLI::CheckedTransformer(kReportKeys))
-        ->default_str("tenant");
+    report_->add_option("--by", report_key_, "tenant, model, pool or class")
+        ->check(CLI::IsMember({"tenant", "model", "pool", "class"}))
+        ->capture_default_str();
     report_->add_option("--since", report_options_.since, "24h, 7d, 2026-11-30 or 2026-11-30T12:00:00Z");
     report_->add_option("--until", report_options_.until, "The same, exclusive");
     report_->add_flag("--json", report_options_.json, "Every nanodollar, for programs");
@@ -64,6 +64,7 @@ class CommandLine {
         throw std::runtime_error("ledger report needs --ledger FILE or --config FILE");
       report_options_.ledger_file = fareway::load_config(config_file_).ledger_file;
     }
+    report_options_.by = kReportKeys.at(report_key_);
     return fareway::print_report(report_options_);
   }
 
@@ -81,6 +82,7 @@ class CommandLine {
   CLI::App* report_{ledger_->add_subcommand("report", "Requests, tokens and dollars, summed")};
   std::filesystem::path config_file_;
   std::vector<std::string> pools_;
+  std::string report_key_{"tenant"};
   fareway::ReportOptions report_options_;
 };
 
