@@ -132,7 +132,8 @@ bool SseScanner::inspect(std::string_view unit) {
       if (data.empty()) {
         data = value;
       } else {
-        joined = std::string(data) + "\n" + std::string(value);
+        if (joined.empty()) joined = data;
+        joined.append("\n").append(value);
         data = joined;
       }
     } else if (line.starts_with("error:")) {  // llama.cpp before November 2025

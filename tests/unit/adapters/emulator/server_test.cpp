@@ -1,119 +1,24 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/emulator/emulator.hpp"
-#include "tests/unit/adapters/emulator/client.hpp"
+#include "tests/unit/adapters/emulator/running_engine.hpp"
 
 namespace fareway::emulator::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr const char* kChat = "/v1/chat/completions";
-constexpr const char* kFault = "/emulator/fault";
-
-Deployment deployment() {
-  Deployment deployment;
-  deployment.name = "tiny";
-  deployment.capacity = {.kv_pool = Bytes{40'000}, .kv_per_token = Bytes{10}, .state_per_sequence = {}};
-  deployment.context_limit = Tokens{2'000};
-  deployment.seats = 4;
-  deployment.chunk = Tokens{512};
-  deployment.speed.step_floor = 0.010;
-  deployment.speed.per_sequence = 0.001;
-  deployment.speed.per_prompt_token = 0.0001;
-  return deployment;
-}
-
-constexpr double kFast = 1000;  // a step takes some 11 us
-constexpr double kSlow = 0.01;  // a step takes more than a second
-
-/// An emulated engine on a loop of its own thread.
-class RunningEngine {
- public:
-  explicit RunningEngine(double time_scale)
-      : engine_(std::make_unique<EmulatedEngine>(loop_, EmulatedReplica{.name = "r",
-                                                                        .listen_host = "127.0.0.1",
-                                                                        .listen_port = 0,
-                                                                        .model = "tiny",
-                                                                        .deployment = deployment(),
-                                                                        .time_scale = time_scale})) {
-    engine_->start();
-    port_ = engine_->port();
-    thread_ = std::thread([this] { loop_.run(); });
-  }
-  ~RunningEngine() {
-    boost::asio::post(loop_, [this] { engine_.reset(); });
-    work_.reset();
-    thread_.join();
-  }
-  RunningEngine(const RunningEngine&) = delete;
-  RunningEngine& operator=(const RunningEngine&) = delete;
-
-  std::uint16_t port() const { return port_; }
-
- private:
-  boost::asio::io_context loop_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{loop_.get_executor()};
-  std::unique_ptr<EmulatedEngine> engine_;
-  std::uint16_t port_{};
-  std::thread thread_;
-};
-
-std::string chat(int max_tokens, std::string_view extra = {}, std::string_view content = "hi") {
-  return fmt::format(R"({{"model":"tiny","messages":[{{"role":"user","content":"{}"}}],"max_tokens":{}{}}})",
-                     content, max_tokens, extra);
-}
-constexpr std::string_view kStream = R"(,"stream":true)";
-
-/// The value of a series, named as it is written, labels included; NaN where it is absent.
-double metric(const std::string& text, std::string_view series) {
-  const std::size_t at = text.find("\n" + std::string(series) + " ");
-  return at == std::string::npos ? std::nan("") : std::stod(text.substr(at + series.size() + 2));
-}
-
-std::string labelled(std::string_view name, std::string_view more = {}) {
-  return fmt::format(R"({}{{engine="0",model_name="tiny"{}}})", name, more);
-}
-
-/// Asks until the gauge has that value; throws when it does not get there.
-std::string wait_for(std::uint16_t port, std::string_view gauge, double value) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  Client client(port);
-  while (std::chrono::steady_clock::now() < deadline) {
-    std::string text = client.call("GET", "/metrics").body;
-    if (metric(text, labelled(gauge)) == value) return text;
-  }
-  throw std::runtime_error(fmt::format("{} never became {}", gauge, value));
-}
-
-class Emulator : public ::testing::Test {
- protected:
-  Reply post(std::string_view path, std::string_view body) {
-    return call(engine_.port(), "POST", path, body);
-  }
-  Reply get(std::string_view path) { return call(engine_.port(), "GET", path); }
-  std::uint16_t port() const { return engine_.port(); }
-
- private:
-  RunningEngine engine_{kFast};
-};
 
 TEST_F(Emulator, AnswersAChatWithItsUsage) {
   const Reply reply = post(kChat, chat(5));
@@ -374,87 +279,6 @@ TEST(EmulatedEngine, RefusesAReplicaThatCannotRun) {
   replica.time_scale = 1;
   replica.deployment.capacity.kv_pool = {};
   EXPECT_THROW(EmulatedEngine(loop, replica), std::invalid_argument);
-}
-
-TEST_F(Emulator, FailsWithAStatusAsOftenAsTold) {
-  EXPECT_EQ(post(kFault, R"({"kind":"status","status":429,"count":2})").status, 200U);
-  const Reply failed = post(kChat, chat(1));
-  EXPECT_EQ(failed.status, 429U);
-  EXPECT_EQ(failed.json()["error"]["code"], 429);
-  EXPECT_EQ(post(kChat, chat(1)).status, 429U);
-  EXPECT_EQ(post(kChat, chat(1)).status, 200U);
-  EXPECT_EQ(post(kFault, R"({"kind":"boom"})").status, 400U);
-}
-
-TEST_F(Emulator, ResetsAConnectionBeforeTheFirstByteOrInMidStream) {
-  post(kFault, R"({"kind":"reset"})");
-  EXPECT_THROW(post(kChat, chat(5)), boost::system::system_error);
-  EXPECT_THROW(post(kChat, chat(5, kStream)), boost::system::system_error);
-  post(kFault, R"({"kind":"reset","after_events":3})");
-  Client client(port());
-  client.send("POST", kChat, chat(50, kStream));
-  EXPECT_THROW(client.read_until("[DONE]"), boost::system::system_error);
-  wait_for(port(), "vllm:num_requests_running", 0);
-  EXPECT_EQ(call(port(), "DELETE", kFault).status, 200U);
-  EXPECT_EQ(post(kChat, chat(5)).status, 200U);
-}
-
-TEST_F(Emulator, AnswersGarbage) {
-  post(kFault, R"({"kind":"garbage","after_events":2})");
-  const Reply reply = post(kChat, chat(5));
-  EXPECT_EQ(reply.status, 200U);
-  EXPECT_FALSE(nlohmann::json::accept(reply.body));
-  const auto events = events_of(post(kChat, chat(5, kStream)).body);
-  ASSERT_EQ(events.size(), 3U);
-  EXPECT_TRUE(nlohmann::json::accept(events[1].data));
-  EXPECT_FALSE(nlohmann::json::accept(events[2].data));
-}
-
-TEST_F(Emulator, IsUnhealthyButServes) {
-  post(kFault, R"({"kind":"unhealthy"})");
-  EXPECT_EQ(get("/health").status, 503U);
-  EXPECT_EQ(post(kChat, chat(1)).status, 200U);
-  call(port(), "DELETE", kFault);
-  EXPECT_EQ(get("/health").status, 200U);
-}
-
-TEST_F(Emulator, HangsWhileItSaysItIsHealthyAndGoesOnAfterwards) {
-  post(kFault, R"({"kind":"hang"})");
-  Client client(port());
-  client.send("POST", kChat, chat(2, kStream));
-  EXPECT_THAT(client.read_until("\r\n\r\n"), EndsWith("\r\n\r\n"));  // the head, and no token
-  EXPECT_EQ(get("/health").status, 200U);
-  wait_for(port(), "vllm:num_requests_running", 1);
-  call(port(), "DELETE", kFault);
-  EXPECT_EQ(events_of(client.receive().body).back().data, "[DONE]");
-}
-
-TEST_F(Emulator, SlowsDownByTheFactor) {
-  const auto seconds_of = [&] {
-    const auto began = std::chrono::steady_clock::now();
-    post(kChat, chat(20));
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  };
-  post(kFault, R"({"kind":"slow","factor":1000})");
-  EXPECT_GT(seconds_of(), 0.2);  // 20 steps of 11 ms at the least; without the fault 0.2 ms
-}
-
-TEST_F(Emulator, RefusesConnectionsAfterSoManyRequests) {
-  Client control(port());
-  control.call("POST", kFault, R"({"kind":"refuse_after","count":1})");
-  EXPECT_FALSE(refuses(port()));
-  EXPECT_EQ(control.call("POST", kChat, chat(1)).status, 200U);
-  EXPECT_TRUE(refuses(port()));
-  EXPECT_EQ(control.call("DELETE", kFault).status, 200U);
-  EXPECT_EQ(post(kChat, chat(1)).status, 200U);
-}
-
-TEST_F(Emulator, ListensAgainWhenTheFaultHasRunItsTime) {
-  post(kFault, R"({"kind":"refuse_after","count":0,"for_seconds":0.05})");
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (refuses(port()) && std::chrono::steady_clock::now() < deadline) {
-  }
-  EXPECT_EQ(post(kChat, chat(1)).status, 200U);
 }
 
 }  // namespace
