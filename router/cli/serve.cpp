@@ -64,7 +64,7 @@ class Service {
  private:
   void start_probers();
   void report(ReplicaIndex replica, const ProbeResult<LoadReading>& result, TimePoint began);
-  void say_rotation(ReplicaIndex replica, bool was_serving) const;
+  void say_rotation(ReplicaIndex replica);
   void say_trouble(ReplicaIndex replica, const std::string& what);
   void tick();
   void write_idle_rows();
@@ -86,7 +86,11 @@ class Service {
   Gateway gateway_;
   AdminServer admin_;
   std::vector<std::unique_ptr<Prober>> probers_;
-  std::vector<std::string> trouble_;  // what each replica's last probe had to say against it
+  struct Said {
+    bool serving{false};
+    std::string trouble;
+  };
+  std::vector<Said> said_;  // what the log last said of each replica
   net::steady_timer tick_timer_{data_loop_};
   net::steady_timer drain_timer_{data_loop_};
   net::signal_set signals_{data_loop_, SIGINT, SIGTERM};
@@ -126,7 +130,7 @@ void Service::run() {
 }
 
 void Service::start_probers() {
-  trouble_.resize(config_.access.size());
+  said_.resize(config_.access.size());
   for (std::uint32_t i = 0; i < config_.access.size(); ++i) {
     const ReplicaAccess& access = config_.access[i];
     auto on_report = [this, i](ProbeResult<LoadReading> result, TimePoint began) {
@@ -139,7 +143,6 @@ void Service::start_probers() {
 }
 
 void Service::report(ReplicaIndex replica, const ProbeResult<LoadReading>& result, TimePoint began) {
-  const bool was_serving = fleet_.fleet()[replica].health.serving();
   if (result) {
     fleet_.apply(replica, *result, began, SteadyClock::now());
   } else if (result.error().healthy) {
@@ -148,22 +151,23 @@ void Service::report(ReplicaIndex replica, const ProbeResult<LoadReading>& resul
     fleet_.probe_failed(replica, result.error().what, SteadyClock::now());
   }
   say_trouble(replica, result ? std::string{} : result.error().what);
-  say_rotation(replica, was_serving);
+  say_rotation(replica);
 }
 
-void Service::say_rotation(ReplicaIndex index, bool was_serving) const {
+void Service::say_rotation(ReplicaIndex index) {
   const Replica& replica = fleet_.fleet()[index];
-  if (replica.health.serving() == was_serving) return;
-  if (was_serving) {
-    spdlog::warn("{} left rotation: {}", replica.name, replica.health.reason());
-  } else {
+  const bool serving = replica.health.serving();
+  if (std::exchange(said_[index.value].serving, serving) == serving) return;
+  if (serving) {
     spdlog::info("{} is in rotation", replica.name);
+  } else {
+    spdlog::warn("{} left rotation: {}", replica.name, replica.health.reason());
   }
 }
 
 /// Once when it changes, not once a second.
 void Service::say_trouble(ReplicaIndex replica, const std::string& what) {
-  if (std::exchange(trouble_[replica.value], what) == what) return;
+  if (std::exchange(said_[replica.value].trouble, what) == what) return;
   if (!what.empty()) spdlog::warn("{}: {}", fleet_.fleet()[replica].name, what);
 }
 
@@ -172,6 +176,7 @@ void Service::tick() {
   metrics_.fleet_changed(fleet_);
   throughput_.fleet_changed(fleet_.fleet());
   metrics_.ledger_backlog(ledger_.backlog());
+  for (std::uint32_t i = 0; i < said_.size(); ++i) say_rotation({i});  // requests take replicas out, too
   if (SteadyClock::now() >= idle_rows_at_) {
     idle_rows_at_ += kIdleRowsEvery;
     write_idle_rows();

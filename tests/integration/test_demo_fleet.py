@@ -167,6 +167,7 @@ def test_a_pool_that_dies_under_traffic_loses_no_request_that_had_not_begun(tmp_
             until(lambda: len(traffic.results) >= so_far + 36, 30, "traffic flows on without it")
             until(lambda: all(each["health"]["state"] == "out" for name, each in gateway.replicas().items()
                               if name.startswith(pool + "-")), 15, "the pool is out of rotation")  # fmt: skip
+            until(lambda: f"{pool}-glm left rotation" in gateway.process.log_text(), 5, "the log says that it left")
             fleet.emulators.start(pool)
             gateway.wait_until_serving(seconds=90)
 
