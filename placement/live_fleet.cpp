@@ -5,10 +5,11 @@
 #include <cmath>
 #include <utility>
 
+#include "placement/score.hpp"
+
 namespace fareway {
 namespace {
 
-constexpr double kPrefillShareWindowSeconds = 20;
 constexpr std::int64_t kTokensToJudgeTpot = 16;
 constexpr double kUnknownForeignContext = 1024;
 
@@ -50,9 +51,7 @@ Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, T
   const SpeedProfile& speed = fleet_[replica.deployment].speed;
   const Seconds prefill = speed.prefill(static_cast<double>((shape.prompt - candidate.cached).value),
                                         static_cast<double>(candidate.cached.value));
-  const double age = std::max(0.0, Seconds{now - replica.prefill_share_at}.count());
-  replica.prefill_share = replica.prefill_share * std::exp(-age / kPrefillShareWindowSeconds) +
-                          prefill.count() / kPrefillShareWindowSeconds;
+  replica.prefill_share = prefill_share(replica, now) + prefill.count() / kPrefillShareWindowSeconds;
   replica.prefill_share_at = now;
   replica.prefixes.hold(shape, Tokens{0});
 

@@ -7,7 +7,6 @@
 namespace fareway {
 namespace {
 
-constexpr double kPrefillShareWindowSeconds = 20;
 constexpr double kLargestPrefillShare = 0.85;
 
 /// Φ(ln(target/predicted)/spread): how probably the target is met.
@@ -53,6 +52,11 @@ Seconds wait_for_room(const RequestShape& request, const Fleet& fleet, const Rep
 
 }  // namespace
 
+double prefill_share(const Replica& replica, TimePoint now) {
+  const double age = std::max(0.0, Seconds{now - replica.prefill_share_at}.count());
+  return replica.prefill_share * std::exp(-age / kPrefillShareWindowSeconds);
+}
+
 ReplicaLoad load_of(const Fleet& fleet, const Replica& replica, Tokens typical_prompt, TimePoint now) {
   const Deployment& deployment = fleet[replica.deployment];
   ReplicaLoad load{.decoding = static_cast<double>(replica.foreign_running),
@@ -82,9 +86,7 @@ ReplicaLoad load_of(const Fleet& fleet, const Replica& replica, Tokens typical_p
   load.queued_uncached += waiting * typical;
   load.queued_prefill += waiting * deployment.speed.prefill(typical, 0).count();
 
-  const double age = std::max(0.0, Seconds{now - replica.prefill_share_at}.count());
-  load.prefill_share =
-      std::min(replica.prefill_share * std::exp(-age / kPrefillShareWindowSeconds), kLargestPrefillShare);
+  load.prefill_share = std::min(prefill_share(replica, now), kLargestPrefillShare);
   return load;
 }
 

@@ -16,6 +16,11 @@ struct ReplicaLoad {
   double prefill_share{0};    ///< ρ: share of its time the replica spends on prefills
 };
 
+/// Over this many seconds the share of a replica's time that prefills take is averaged.
+inline constexpr double kPrefillShareWindowSeconds = 20;
+/// That share as it is at `now`: it fades while nothing is sent there.
+double prefill_share(const Replica& replica, TimePoint now);
+
 /// `typical_prompt`: what a foreign request that waits is taken to bring, since nobody says.
 ReplicaLoad load_of(const Fleet& fleet, const Replica& replica, Tokens typical_prompt, TimePoint now);
 
