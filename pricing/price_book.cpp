@@ -21,4 +21,18 @@ NanoUsdPerHour PriceBook::price(PoolIndex pool, WallTime now) const {
   return after == steps.begin() ? steps.front().per_device_hour : std::prev(after)->per_device_hour;
 }
 
+UsdPerHour PriceBook::mean_price(PoolIndex pool, WallTime from, WallTime until) const {
+  if (until <= from) return to_usd_per_hour(price(pool, from));
+  double dollars_seconds = 0;
+  WallTime at = from;
+  const auto add_until = [&](WallTime end) {
+    dollars_seconds += to_usd_per_hour(price(pool, at)).value * Seconds{end - at}.count();
+    at = end;
+  };
+  for (const PriceStep& step : steps(pool))
+    if (step.from > at && step.from < until) add_until(step.from);
+  add_until(until);
+  return {dollars_seconds / Seconds{until - from}.count()};
+}
+
 }  // namespace fareway

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "pricing/base/index.hpp"
@@ -21,6 +22,10 @@ class PriceBook {
 
   /// The price that holds at `now`; before the first step, the first step's price.
   NanoUsdPerHour price(PoolIndex pool, WallTime now) const;
+  /// Mean price over [from, until), in dollars because nobody is charged it; the price at `from` where that
+  /// is empty.
+  UsdPerHour mean_price(PoolIndex pool, WallTime from, WallTime until) const;
+  std::span<const PriceStep> steps(PoolIndex pool) const { return schedules_.at(pool.value); }
 
  private:
   std::vector<std::vector<PriceStep>> schedules_;

@@ -70,6 +70,7 @@ ConfigDraft read_config(const YamlNode& root, ReadingState& state) {
   read_deployments(top, draft);
   read_pools(top, draft);
   read_classes(top, draft);
+  read_class_defaults(top, draft);
   read_tenants(top, draft);
   top.finish();
   return draft;

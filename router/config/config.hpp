@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -48,7 +50,22 @@ struct ApiKey {
   std::string sha256;  ///< 64 lower-case hex digits
   TenantIndex tenant;
   ClassIndex default_class;
+  std::vector<ClassIndex> classes{};  ///< those its requests may be in; empty: all
+
+  bool allows(ClassIndex service_class) const;
 };
+
+/// The class of requests that name none, by what they ask. The first that applies counts.
+struct ClassDefault {
+  std::string path;                 ///< of the client API, "/v1/embeddings"; empty: any
+  std::optional<ModelIndex> model;  ///< nothing: any
+  ClassIndex service_class;
+
+  bool applies(std::string_view request_path, ModelIndex request_model) const;
+};
+
+/// Paths of the client API that generate something.
+std::span<const std::string_view> generation_paths();
 
 /// Everything one file says, checked and resolved: names have become indices, units have become types.
 struct Config {
@@ -60,6 +77,7 @@ struct Config {
   std::vector<std::vector<PriceStep>> price_schedules;  ///< parallel to `fleet.pools`
   std::vector<ReplicaAccess> access;                    ///< parallel to `fleet.replicas`
   std::vector<ApiKey> keys;
+  std::vector<ClassDefault> class_defaults;
   double emulator_time_scale{1.0};  ///< only `fareway emulate` reads it
 };
 

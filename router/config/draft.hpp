@@ -59,6 +59,7 @@ void read_models(Section& top, ConfigDraft& draft);
 void read_deployments(Section& top, ConfigDraft& draft);
 void read_pools(Section& top, ConfigDraft& draft);
 void read_classes(Section& top, ConfigDraft& draft);
+void read_class_defaults(Section& top, ConfigDraft& draft);
 void read_tenants(Section& top, ConfigDraft& draft);
 
 /// Reads every section, with what is wrong in `state`. The draft is complete only where nothing is.

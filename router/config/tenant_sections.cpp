@@ -8,53 +8,10 @@
 #include <fmt/format.h>
 
 #include "router/config/draft.hpp"
-#include "router/config/quantity_text.hpp"
 #include "router/config/value_parsers.hpp"
 
 namespace fareway {
 namespace {
-
-using namespace std::chrono_literals;
-
-/// The classes of a file that defines none. The targets are those of the study in docs/placement.md.
-std::vector<ServiceClass> default_classes() {
-  return {{.name = "interactive",
-           .ttft = 1s,
-           .ttft_per_prompt_token = 200us,
-           .tpot = 40ms,
-           .deadline = std::nullopt,
-           .miss = {0.02}},
-          {.name = "standard",
-           .ttft = 3s,
-           .ttft_per_prompt_token = 400us,
-           .tpot = 100ms,
-           .deadline = std::nullopt,
-           .miss = {0.01}},
-          {.name = "batch",
-           .ttft = std::nullopt,
-           .ttft_per_prompt_token = 0s,
-           .tpot = std::nullopt,
-           .deadline = 300s,
-           .miss = {0.005}}};
-}
-
-ServiceClass read_class(Section& section) {
-  const auto time = positive(from_text(parse_seconds));
-  ServiceClass result;
-  result.name = section.required("name", name_value);
-  result.ttft = section.optional("ttft", time);
-  section.read_into("ttft_per_prompt_token", from_text(parse_seconds), result.ttft_per_prompt_token);
-  result.tpot = section.optional("tpot", time);
-  result.deadline = section.optional("deadline", time);
-  result.miss = to_usd(section.required("miss_usd", positive(usd_value)));
-  if (section.ok() && !result.ttft && !result.tpot && !result.deadline) {
-    section.report("has no target; give at least one of ttft, tpot, deadline");
-  }
-  if (section.ok() && !result.ttft && section.has("ttft_per_prompt_token")) {
-    section.report("ttft_per_prompt_token", "only adds to ttft; give ttft too");
-  }
-  return result;
-}
 
 /// 64 hexadecimal digits, returned in lower case. A plain key put here by mistake is not repeated.
 Checked<std::string> sha256_value(const YamlNode& node) {
@@ -74,7 +31,13 @@ void read_key(Section& section, TenantIndex tenant, ConfigDraft& draft) {
   ApiKey key{.id = section.required("id", name_value),
              .sha256 = section.required("sha256", sha256_value),
              .tenant = tenant,
-             .default_class = ClassIndex{section.required("default_class", draft.classes)}};
+             .default_class = ClassIndex{section.required("default_class", draft.classes)},
+             .classes = {}};
+  for (const std::uint32_t allowed : section.values("classes", draft.classes))
+    key.classes.push_back({allowed});
+  if (section.ok() && !key.allows(key.default_class)) {
+    section.report("default_class", "is not among the classes this key may ask for; add it to classes");
+  }
   const auto same = std::ranges::find(keys, key.sha256, &ApiKey::sha256);
   if (!key.sha256.empty() && same != keys.end()) {
     section.report("sha256", fmt::format("is the same key as {}; keys must differ", in_quotes(same->id)));
@@ -118,18 +81,6 @@ void read_tenant(Section& section, ConfigDraft& draft) {
 }
 
 }  // namespace
-
-void read_classes(Section& top, ConfigDraft& draft) {
-  std::vector<ServiceClass>& classes = draft.config.fleet.classes;
-  top.for_each("classes", [&](Section& section) {
-    ServiceClass service_class = read_class(section);
-    draft.classes.define(section, "name", service_class.name, section.ok());
-    classes.push_back(std::move(service_class));
-  });
-  if (!classes.empty()) return;
-  classes = default_classes();
-  for (const ServiceClass& service_class : classes) draft.classes.define_if_new(service_class.name);
-}
 
 void read_tenants(Section& top, ConfigDraft& draft) {
   top.for_each_required("tenants", [&](Section& section) { read_tenant(section, draft); });

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "placement/miss_value.hpp"
 #include "router/config/address_text.hpp"
 #include "router/config/config.hpp"
 
@@ -46,6 +47,27 @@ void warn_of_prices(const Fleet& fleet, std::vector<std::string>& warnings) {
   }
 }
 
+/// Classes whose misses are sold for cheaper GPU seconds. A miss by the second is taken to be one second
+/// late.
+void warn_of_cheap_misses(const Fleet& fleet, std::vector<std::string>& warnings) {
+  const auto spread = widest_price_spread(fleet);
+  if (!spread) return;
+  for (const ServiceClass& service_class : fleet.classes) {
+    const Usd worth = service_class.miss_dollars(Seconds{1});
+    const Usd least = least_miss_value(spread->gap, service_class.attainment);
+    if (worth >= least) continue;
+    warnings.push_back(fmt::format(
+        "class {}: a miss is worth ${:.6g}, too little to hold {:.4g} % attainment: a request of {} prompt "
+        "and {} "
+        "output tokens of {} costs ${:.2g} more in pool {} than in {}, which buys {:.2g} % of misses at that "
+        "worth; hold it with at least ${:.2g} = ${:.2g} / (1 - {:.4g})",
+        service_class.name, worth.value, service_class.attainment * 100, kTypicalPrompt.value,
+        kTypicalOutput.value, fleet[spread->model].name, spread->gap.value, fleet[spread->dearest].name,
+        fleet[spread->cheapest].name, spread->gap.value / worth.value * 100, least.value, spread->gap.value,
+        service_class.attainment));
+  }
+}
+
 void warn_of_network(const Config& config, std::vector<std::string>& warnings) {
   if (!is_loopback(config.admin)) {
     warnings.push_back(fmt::format(
@@ -69,6 +91,7 @@ std::vector<std::string> config_warnings(const Config& config) {
   warn_of_formats(config.fleet, warnings);
   warn_of_unused(config.fleet, warnings);
   warn_of_prices(config.fleet, warnings);
+  warn_of_cheap_misses(config.fleet, warnings);
   warn_of_network(config, warnings);
   return warnings;
 }

@@ -92,6 +92,22 @@ Refusal bad_http(int status, std::string message) {
           .reason = "bad_http"};
 }
 
+Refusal unknown_class(const std::vector<ServiceClass>& classes) {
+  std::string known;
+  for (const ServiceClass& one : classes) known += (known.empty() ? "" : ", ") + one.name;
+  return bad_request("The header x-fareway-class names no class of this router. Classes: " + known + ".",
+                     "x-fareway-class");
+}
+
+Refusal class_not_permitted(std::string_view name) {
+  return {.status = 403,
+          .type = "permission_error",
+          .code = "class_not_permitted",
+          .param = "x-fareway-class",
+          .message = "This key may not ask for the class '" + std::string(name) + "'.",
+          .reason = "not_permitted"};
+}
+
 Refusal unauthorized() {
   return {.status = 401,
           .type = "authentication_error",

@@ -3,6 +3,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "placement/service_class.hpp"
 
 namespace fareway {
 
@@ -31,6 +34,10 @@ namespace refusals {
 Refusal bad_request(std::string message, std::string_view param = {});
 /// Bytes that are not HTTP, or HTTP in more than one reading. The connection must be closed after it.
 Refusal bad_http(int status, std::string message);
+/// `x-fareway-class` names none of `classes`.
+Refusal unknown_class(const std::vector<ServiceClass>& classes);
+/// `x-fareway-class` names a class that exists and that this key may not use.
+Refusal class_not_permitted(std::string_view name);
 Refusal unauthorized();
 Refusal unknown_path();
 Refusal wrong_method(std::string_view allow);

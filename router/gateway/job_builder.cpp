@@ -38,15 +38,24 @@ std::uint64_t session_hash(TenantIndex tenant, std::string_view id) {
   return std::max<std::uint64_t>(1, XXH3_64bits_withSeed(id.data(), id.size(), tenant.value + 1ull));
 }
 
-boost::system::result<ClassIndex, Refusal> find_class(const LoopState& loop, const AcceptedRequest& request) {
+/// The class the client names; nothing where it names none.
+boost::system::result<std::optional<ClassIndex>, Refusal> asked_class(const LoopState& loop,
+                                                                      const AcceptedRequest& request) {
   const auto name = request.head->fields.find("x-fareway-class");
-  if (!name) return request.key->default_class;
-  if (const auto it = loop.classes.find(*name); it != loop.classes.end()) return it->second;
-  std::string known;
-  for (const ServiceClass& one : loop.parts.config.fleet.classes)
-    known += (known.empty() ? "" : ", ") + one.name;
-  return refusals::bad_request(
-      "The header x-fareway-class names no class of this router. Classes: " + known + ".", "x-fareway-class");
+  if (!name) return std::optional<ClassIndex>{};
+  const auto found = loop.classes.find(*name);
+  if (found == loop.classes.end()) return refusals::unknown_class(loop.parts.config.fleet.classes);
+  if (!request.key->allows(found->second)) return refusals::class_not_permitted(*name);
+  return std::optional(found->second);
+}
+
+/// For a request that names no class: by path and model, else the key's default. A class the key may not use
+/// is passed over.
+ClassIndex default_class(const Config& config, const ApiKey& key, Api api, ModelIndex model) {
+  for (const ClassDefault& entry : config.class_defaults) {
+    if (entry.applies(path_of(api), model) && key.allows(entry.service_class)) return entry.service_class;
+  }
+  return key.default_class;
 }
 
 }  // namespace
@@ -62,8 +71,8 @@ bool may_use(const TenantRules& tenant, ModelIndex model) {
 }
 
 boost::system::result<Job, Refusal> build_job(LoopState& loop, AcceptedRequest request) {
-  const auto service_class = find_class(loop, request);
-  if (!service_class) return service_class.error();
+  const auto asked = asked_class(loop, request);
+  if (!asked) return asked.error();
   const auto read = loop.shapes.read(request.api, request.body);
   if (!read) return read.error();
   const RequestFacts& facts = *read;
@@ -73,16 +82,18 @@ boost::system::result<Job, Refusal> build_job(LoopState& loop, AcceptedRequest r
     return refusals::model_not_found(facts.model);
   }
   const LiveFleet& fleet = loop.parts.fleet;
+  const ClassIndex service_class =
+      *asked ? **asked : default_class(loop.parts.config, *request.key, request.api, model->second);
   Job job;
   job.shape.model = model->second;
-  job.shape.service_class = *service_class;
+  job.shape.service_class = service_class;
   job.shape.tenant = tenant;
   job.shape.prompt = fleet.estimate_prompt(model->second, facts.prompt_bytes);
   job.shape.prompt_error = Estimates::kPromptError;
   job.shape.output_limit = facts.output_limit;
   job.shape.expected_output = request.api == Api::kEmbeddings
                                   ? Tokens{0}
-                                  : fleet.estimate_output(model->second, *service_class, facts.output_limit);
+                                  : fleet.estimate_output(model->second, service_class, facts.output_limit);
   const std::string_view session = request.head->fields.find("x-session-id").value_or(facts.cache_key);
   job.shape.session = session_hash(tenant, session);
   job.shape.prefix = loop.shapes.prefix((std::uint64_t{tenant.value} << 32u) | model->second.value);

@@ -22,5 +22,13 @@ TEST(PriceBook, TakesTheFirstPriceBeforeTheFirstStep) {
   EXPECT_EQ(book.price(PoolIndex{0}, at(1)), NanoUsdPerHour{3});
 }
 
+TEST(PriceBook, AveragesOverStepsByTime) {
+  constexpr std::int64_t kDollar = 1'000'000'000;
+  const PriceBook book({{{at(100), {3 * kDollar}}, {at(200), {kDollar}}}});
+  EXPECT_DOUBLE_EQ(book.mean_price(PoolIndex{0}, at(0), at(100)).value, 3);
+  EXPECT_DOUBLE_EQ(book.mean_price(PoolIndex{0}, at(175), at(275)).value, 1.5) << "25 s at $3, 75 s at $1";
+  EXPECT_DOUBLE_EQ(book.mean_price(PoolIndex{0}, at(200), at(200)).value, 1) << "no time at all";
+}
+
 }  // namespace
 }  // namespace fareway

@@ -50,6 +50,29 @@ TEST(Gateway, RelaysAPlainAnswerByteForByteAndKeepsItsUsage) {
   EXPECT_TRUE(gateway.settles_down());
 }
 
+TEST(Gateway, ChoosesTheClassByHeaderThenPathAndModelThenKey) {
+  ScriptedBackend engine(ScriptedBackend::answering(chat_answer(1, 1)));
+  constexpr ClassIndex kInteractive{0};
+  constexpr ClassIndex kBatch{1};
+  RunningGateway gateway({.replicas = {engine.port()}, .adjust = [&](Config& config) {
+                            config.fleet.classes.push_back({.name = "gold", .tpot = Seconds{1}, .miss = {1}});
+                            config.keys[0].classes = {kInteractive, kBatch};
+                            config.class_defaults = {
+                                {.path = {}, .model = ModelIndex{0}, .service_class = ClassIndex{2}},
+                                {.path = "/v1/completions", .model = {}, .service_class = kBatch}};
+                          }});
+  const auto class_of = [&](std::string_view path, std::string_view header) {
+    RawConnection client = gateway.connect();
+    client.send(post(kPlainBody, path, header));
+    const RawAnswer answer = read_answer(client);
+    return answer.status() == 200 ? answer.field("x-fareway-class") : answer.body;
+  };
+  EXPECT_EQ(class_of("/v1/chat/completions", ""), "interactive") << "gold is not for this key: passed over";
+  EXPECT_EQ(class_of("/v1/completions", ""), "batch");
+  EXPECT_EQ(class_of("/v1/completions", "x-fareway-class: interactive\r\n"), "interactive");
+  EXPECT_THAT(class_of("/v1/completions", "x-fareway-class: gold\r\n"), HasSubstr("class_not_permitted"));
+}
+
 TEST(Gateway, ForwardsTheBodyUntouchedAndOnlyHeadersOfTheAllowList) {
   ScriptedBackend engine(ScriptedBackend::answering(chat_answer(1, 1)));
   RunningGateway gateway({.replicas = {engine.port()}, .replica_key = "sk-engine"});
