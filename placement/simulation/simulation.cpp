@@ -1,0 +1,224 @@
+#include "placement/simulation/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+namespace fareway::simulation {
+namespace {
+
+/// How often the router hears of tokens that flow. It hears of each one in reality; here often enough that no
+/// decision would be another.
+constexpr double kProgressSeconds = 0.1;
+constexpr double kTickSeconds = 1;
+
+TimePoint at(SimTime time) {
+  return TimePoint{std::chrono::duration_cast<TimePoint::duration>(Seconds{time})};
+}
+
+class Run {
+ public:
+  Run(const Workload& workload, PlacementPolicy& policy, ReferenceScene scene,
+      const SimulationOptions& options)
+      : workload_(workload),
+        policy_(policy),
+        options_(options),
+        live_(std::move(scene.fleet), std::move(scene.prices), TimePoint{}, WallTime{}),
+        requests_(workload.arrivals().size()) {
+    for (const EngineParameters& parameters : scene.engines) engines_.emplace_back(parameters);
+  }
+
+  Outcome run() {
+    const auto arrivals = workload_.arrivals();
+    for (RequestId id = 0; id < arrivals.size(); ++id) {
+      advance(arrivals[id].time);
+      place(id);
+    }
+    const auto busy = [this] {
+      return std::ranges::any_of(engines_, [](const EngineModel& engine) { return !engine.idle(); });
+    };
+    while (busy()) advance(now_ + kTickSeconds);
+    advance(now_ + kTickSeconds);  // the last events lie within the step that emptied the engines
+    return outcome();
+  }
+
+ private:
+  struct RequestState {
+    std::optional<Flight> flight;  // while it is on a replica
+    SimTime first_token{-1};       // negative: not seen yet
+    std::int64_t told{0};          // generated tokens the router was told of
+    double miss_probability{-1};   // negative: nobody predicted it
+  };
+
+  void advance(SimTime now) {
+    while (next_tick_ <= now) {
+      advance_engines(next_tick_);
+      live_.tick(at(next_tick_), WallTime{});
+      next_tick_ += kTickSeconds;
+    }
+    advance_engines(now);
+    now_ = now;
+    if (now_ - told_at_ >= kProgressSeconds) tell_progress();
+  }
+
+  void advance_engines(SimTime now) {
+    for (EngineModel& engine : engines_) {
+      engine.advance(now);
+      for (const EngineEvent& event : engine.take_events(now)) deliver(event);
+    }
+  }
+
+  void deliver(const EngineEvent& event) {
+    RequestState& state = requests_[event.request];
+    if (event.kind == EngineEvent::Kind::kFirstToken) {
+      state.first_token = event.time;
+      live_.first_token(*state.flight, at(event.time));
+      return;
+    }
+    const Arrival& arrival = workload_.arrivals()[event.request];
+    shape(event.request);
+    live_.end(
+        *state.flight, shape_, 0,
+        TokenUsage{.prompt = {arrival.prompt}, .cached = {event.cached}, .completion = {arrival.output}},
+        true, at(event.time));
+    state.flight.reset();
+    finished(event.request, event);
+  }
+
+  void tell_progress() {
+    for (const EngineModel& engine : engines_) {
+      engine.progress([this](RequestId id, std::int64_t generated) {
+        RequestState& state = requests_[id];
+        if (state.first_token < 0 || generated <= state.told) return;
+        live_.generated(*state.flight, Tokens{generated - state.told});
+        state.told = generated;
+      });
+    }
+    told_at_ = now_;
+  }
+
+  /// Fills `shape_` with what the router knows of the request.
+  void shape(RequestId id) {
+    const Arrival& arrival = workload_.arrivals()[id];
+    shape_.service_class = arrival.service_class;
+    shape_.prompt = {arrival.prompt};
+    shape_.expected_output = live_.estimate_output(shape_.model, arrival.service_class, std::nullopt);
+    shape_.tie_break = arrival.tie_break;
+    shape_.prefix.clear();
+    for (const BlockId block : arrival.blocks)
+      for (std::int64_t part = 0; part < kTraceBlockTokens / kBlockTokens; ++part)
+        shape_.prefix.push_back(block + static_cast<BlockKey>(part));
+  }
+
+  void place(RequestId id) {
+    const Arrival& arrival = workload_.arrivals()[id];
+    RequestState& state = requests_[id];
+    shape(id);
+    const Verdict verdict =
+        policy_.choose({.shape = shape_, .fleet = live_.fleet(), .excluded = excluded_, .now = at(now_)});
+    if (counted(arrival)) ++class_outcome(arrival).requests;
+    if (verdict.kind == Verdict::Kind::kRefuse) {
+      if (counted(arrival)) refused(arrival);
+      return;
+    }
+    state.flight = live_.begin(shape_, verdict.candidate, at(now_));
+    if (verdict.candidate.prediction.ttft.count() > 0)
+      state.miss_probability = verdict.candidate.prediction.miss_probability;
+    engines_[verdict.candidate.replica.value].submit(
+        {.id = id, .prompt = arrival.prompt, .output = arrival.output, .blocks = arrival.blocks}, now_);
+    note_move(arrival, verdict.candidate.replica);
+  }
+
+  void note_move(const Arrival& arrival, ReplicaIndex replica) {
+    const auto [home, fresh] = homes_.try_emplace(arrival.session, replica);
+    if (!fresh && counted(arrival)) {
+      ++result_.later_turns;
+      result_.moves += home->second == replica ? 0 : 1;
+    }
+    home->second = replica;
+  }
+
+  bool counted(const Arrival& arrival) const { return arrival.time >= options_.warm_up_seconds; }
+  ClassOutcome& class_outcome(const Arrival& arrival) {
+    return result_.classes.at(arrival.service_class.value);
+  }
+  Usd worth(const Arrival& arrival) const { return live_.fleet()[arrival.service_class].miss; }
+
+  void refused(const Arrival& arrival) {
+    ++class_outcome(arrival).refused;
+    result_.missed += worth(arrival);
+  }
+
+  bool met_objective(const Arrival& arrival, const RequestState& state, SimTime end) const {
+    const auto late =
+        live_.fleet()[arrival.service_class].lateness({.prompt = {arrival.prompt},
+                                                       .ttft = Seconds{state.first_token - arrival.time},
+                                                       .duration = Seconds{end - arrival.time},
+                                                       .output = Tokens{arrival.output}});
+    return late && late->count() <= 0;
+  }
+
+  void finished(RequestId id, const EngineEvent& event) {
+    const Arrival& arrival = workload_.arrivals()[id];
+    if (!counted(arrival)) return;
+    const RequestState& state = requests_[id];
+    const bool met = met_objective(arrival, state, event.time);
+    ClassOutcome& outcome = class_outcome(arrival);
+    outcome.met += met ? 1 : 0;
+    outcome.tokens_met += met ? arrival.output : 0;
+    if (!met) result_.missed += worth(arrival);
+    result_.prompt_tokens += arrival.prompt;
+    result_.cached_tokens += event.cached;
+    if (state.miss_probability < 0) return;
+    const auto bin = static_cast<std::size_t>(state.miss_probability * kCalibrationBins);
+    CalibrationBin& calibration = result_.calibration[std::min(bin, kCalibrationBins - 1)];
+    ++calibration.requests;
+    calibration.missed += met ? 0 : 1;
+    calibration.predicted += state.miss_probability;
+  }
+
+  Outcome outcome() {
+    result_.seconds = workload_.options().seconds - options_.warm_up_seconds;
+    for (const Replica& replica : live_.fleet().replicas)
+      result_.gpu += to_usd_per_hour(live_.fleet().group_rate(replica)) * Seconds{result_.seconds};
+    for (const EngineModel& engine : engines_) result_.preemptions += engine.preemptions();
+    return result_;
+  }
+
+  const Workload& workload_;
+  PlacementPolicy& policy_;
+  SimulationOptions options_;
+  LiveFleet live_;
+  std::vector<EngineModel> engines_;
+  std::vector<RequestState> requests_;
+  std::vector<ReplicaIndex> excluded_;
+  boost::unordered_flat_map<std::uint64_t, ReplicaIndex> homes_;
+  RequestShape shape_;
+  SimTime now_{0};
+  SimTime next_tick_{kTickSeconds};
+  SimTime told_at_{0};
+  Outcome result_;
+};
+
+}  // namespace
+
+ClassOutcome Outcome::all() const {
+  ClassOutcome sum;
+  for (const ClassOutcome& outcome : classes) {
+    sum.requests += outcome.requests;
+    sum.met += outcome.met;
+    sum.refused += outcome.refused;
+    sum.tokens_met += outcome.tokens_met;
+  }
+  return sum;
+}
+
+Outcome simulate(const Workload& workload, PlacementPolicy& policy, ReferenceScene scene,
+                 const SimulationOptions& options) {
+  return Run(workload, policy, std::move(scene), options).run();
+}
+
+}  // namespace fareway::simulation
