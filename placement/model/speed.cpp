@@ -1,7 +1,7 @@
+#include "placement/model/speed.hpp"
+
 #include <algorithm>
 #include <cmath>
-
-#include "placement/model/deployment.hpp"
 
 namespace fareway {
 namespace {
@@ -9,13 +9,6 @@ namespace {
 constexpr double kActivationBytes = 2;      // bf16 between layers
 constexpr double kFlopsPerParameter = 2;    // a multiply and an add
 constexpr double kCollectivesPerLayer = 2;  // after attention, after the MLP
-
-/// Parameters of the routed experts, from total = dense + X and active = dense + X·k/E.
-double expert_parameters(const Model& model, double expert_share) {
-  if (model.experts == 0) return 0;
-  const auto dormant = static_cast<double>(model.total_parameters - model.active_parameters);
-  return dormant / (1 - expert_share);
-}
 
 }  // namespace
 
@@ -35,8 +28,7 @@ SpeedProfile roofline(const Model& model, const Device& device, const Parallelis
   if (model.experts > 0)
     profile.expert_share = static_cast<double>(model.experts_per_token) / static_cast<double>(model.experts);
   const double weight_read = static_cast<double>(weights.value) / bandwidth;
-  const double routed =
-      expert_parameters(model, profile.expert_share) / static_cast<double>(model.total_parameters);
+  const double routed = model.expert_share_of_parameters();
   const double collectives = parallelism.tp > 1 ? kCollectivesPerLayer * model.layers : 0;
   const double all_reduce_per_token =
       parallelism.tp > 1 ? 2 * (tp - 1) / tp * static_cast<double>(model.hidden_size) * kActivationBytes /
@@ -50,7 +42,7 @@ SpeedProfile roofline(const Model& model, const Device& device, const Parallelis
       kFlopsPerParameter * static_cast<double>(model.active_parameters) / matmul_flops +
       collectives * all_reduce_per_token;
   profile.per_sequence = profile.per_prompt_token;  // one token of one sequence is the same work
-  const Capacity capacity = capacity_of(model, device, parallelism, weights, Bytes{});
+  const Capacity capacity = capacity_of(model, device, parallelism, {.weights = weights});
   profile.per_context_token = static_cast<double>(capacity.kv_per_token.value) / bandwidth;
   profile.per_prompt_pair = static_cast<double>(model.attention_flops_per_pair) / attention_flops;
   return profile;

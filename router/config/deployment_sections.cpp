@@ -133,7 +133,8 @@ void derive(Section& section, Deployment& deployment, const Model& model, const 
             std::optional<Tokens> context_limit) {
   deployment.format_support = format_support(device, deployment.format);
   check_format(section, deployment, device);
-  deployment.capacity = capacity_of(model, device, deployment.parallelism, deployment.weights, reserve);
+  deployment.capacity = capacity_of(model, device, deployment.parallelism,
+                                    {.weights = deployment.weights, .reserve_per_device = reserve});
   check_fit(section, deployment, device);
   if (!section.ok()) return;
   deployment.context_limit = context_limit_of(section, deployment, model, context_limit);

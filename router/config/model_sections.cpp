@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "placement/catalogue/catalogue.hpp"
 #include "pricing/list_prices.hpp"
 #include "router/config/draft.hpp"
 #include "router/config/quantity_text.hpp"
@@ -112,8 +113,8 @@ void read_devices(Section& top, ConfigDraft& draft) {
   top.for_each("devices", [&](Section& section) {
     Device device;
     device.name = section.required("name", name_value);
-    const auto known = std::ranges::find(known_devices(), device.name, &Device::name);
-    const bool is_known = known != known_devices().end();
+    const auto known = std::ranges::find(catalogue_devices(), device.name, &Device::name);
+    const bool is_known = known != catalogue_devices().end();
     if (is_known) device = *known;
     read_device_figures(section, is_known, device);
     check_device(section, device);
@@ -121,7 +122,7 @@ void read_devices(Section& top, ConfigDraft& draft) {
     draft.devices.define(section, "name", device.name, section.ok());
     devices.push_back(std::move(device));
   });
-  for (const Device& device : known_devices()) {
+  for (const Device& device : catalogue_devices()) {
     if (draft.devices.define_if_new(device.name)) devices.push_back(device);
   }
 }

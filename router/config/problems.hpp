@@ -57,9 +57,6 @@ std::string in_quotes(std::string_view text);
 /// "a, b, c", cut after a dozen.
 std::string listed(std::span<const std::string> names);
 
-/// The candidate that `text` is probably a misspelling of.
-std::optional<std::string> closest(std::string_view text, std::span<const std::string> candidates);
-
 /// `did you mean "tpot"?` where a candidate is close, else "known: ..."; what to do about a name that does
 /// not exist.
 std::string suggestion(std::string_view text, std::span<const std::string> candidates);

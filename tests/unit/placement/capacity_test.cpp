@@ -16,6 +16,10 @@ Device device_of(double hbm_gib) {
   return {.name = "device", .hbm = gib(hbm_gib)};
 }
 
+MemoryPlan plan(Bytes weights, double reserve_gib) {
+  return {.weights = weights, .reserve_per_device = gib(reserve_gib)};
+}
+
 /// Qwen3.8-27B in bf16: 16 GiB of KV at 262,144 tokens and 144 MiB of recurrent state.
 Model qwen() {
   return {.name = "qwen3.8-27b",
@@ -28,7 +32,7 @@ Model qwen() {
 // The published arithmetic: 192 GiB − 50.3 − 8 = 133.7 GiB; 16,528 MiB a sequence, 8 sessions; 656 MiB and
 // 208.
 TEST(Capacity, ReproducesThePublishedSessionsOfQwenOnMi300x) {
-  const Capacity capacity = capacity_of(qwen(), device_of(192), {}, gib(50.3), gib(8));
+  const Capacity capacity = capacity_of(qwen(), device_of(192), {}, plan(gib(50.3), 8));
   EXPECT_NEAR(static_cast<double>(capacity.kv_pool.value) / static_cast<double>(kGibibyte), 133.7, 1e-6);
   EXPECT_EQ(capacity.sequence({262'144}), Bytes{16'528 * kMebibyte});
   EXPECT_EQ(capacity.sessions({262'144}), 8);
@@ -37,14 +41,14 @@ TEST(Capacity, ReproducesThePublishedSessionsOfQwenOnMi300x) {
 }
 
 TEST(Capacity, ReproducesThePublishedSessionsOnAnEightyGigabyteDevice) {
-  const Capacity capacity = capacity_of(qwen(), device_of(80), {}, gib(50.3), gib(6));
+  const Capacity capacity = capacity_of(qwen(), device_of(80), {}, plan(gib(50.3), 6));
   EXPECT_EQ(capacity.sessions({262'144}), 1);
   EXPECT_EQ(capacity.sessions({8'192}), 36);
 }
 
 TEST(Capacity, HoldsNothingWhereTheWeightsDoNotFit) {
   // A checkpoint of 1.5 TB on eight devices of 179 GiB.
-  const Capacity capacity = capacity_of(qwen(), device_of(179), {.tp = 8}, {1'500'000'000'000}, gib(8));
+  const Capacity capacity = capacity_of(qwen(), device_of(179), {.tp = 8}, plan({1'500'000'000'000}, 8));
   EXPECT_LT(capacity.kv_pool, Bytes{0});
   EXPECT_EQ(capacity.sessions({1}), 0);
   EXPECT_EQ(capacity.longest_sequence(), Tokens{0});
@@ -54,7 +58,7 @@ TEST(Capacity, CopiesKvHeadsBeyondThoseOfTheModelAndDcpSplitsTheCopies) {
   Model latent = qwen();
   latent.kv_heads = 1;  // MLA: one latent for all heads
   const auto per_token = [&](Parallelism parallelism) {
-    return capacity_of(latent, device_of(192), parallelism, gib(1), gib(8)).kv_per_token;
+    return capacity_of(latent, device_of(192), parallelism, plan(gib(1), 8)).kv_per_token;
   };
   EXPECT_EQ(per_token({.tp = 1}), latent.kv_per_token);
   EXPECT_EQ(per_token({.tp = 4}), latent.kv_per_token * 4);

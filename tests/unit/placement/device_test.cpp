@@ -1,14 +1,14 @@
 #include "placement/model/device.hpp"
 
-#include <algorithm>
-
 #include <gtest/gtest.h>
+
+#include "placement/catalogue/catalogue.hpp"
 
 namespace fareway {
 namespace {
 
 const Device& known(std::string_view name) {
-  return *std::ranges::find(known_devices(), name, &Device::name);
+  return *find_device(name);
 }
 
 TEST(FormatSupport, ConvertsOcpFp8OnAnFnuzDeviceAndNeverTheOtherWayRound) {

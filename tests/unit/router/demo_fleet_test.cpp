@@ -185,7 +185,8 @@ TEST_F(DemoFleet, TheLargeModelIsServedOnlyWhereItFits) {
     const Device& device = fleet.devices[position(fleet.devices, device_name)];
     const Model& kimi = fleet.models[position(fleet.models, "kimi-k2")];
     return capacity_of(kimi, device, {.tp = 4, .dcp = 4},
-                       fleet[fleet[replica("mi355x-kimi")].deployment].weights, {8 * kGibibyte})
+                       {.weights = fleet[fleet[replica("mi355x-kimi")].deployment].weights,
+                        .reserve_per_device = {8 * kGibibyte}})
         .kv_pool;
   };
   EXPECT_LT(kv_pool("MI300X"), Bytes{0});

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "placement/catalogue/catalogue.hpp"
 #include "tests/unit/router/config/config_text.hpp"
 
 namespace fareway {
@@ -122,7 +123,7 @@ TEST(Config, ChangesAKnownDeviceAndAddsANewOne) {
   EXPECT_EQ(device("MI300X").hbm_bandwidth, BytesPerSecond{5.3e12});
   EXPECT_EQ(device("Tiny").bf16_flops, FlopsPerSecond{121e12});
   EXPECT_EQ(device("B300").name, "B300");
-  EXPECT_EQ(config.fleet.devices.size(), known_devices().size() + 1);
+  EXPECT_EQ(config.fleet.devices.size(), catalogue_devices().size() + 1);
   EXPECT_EQ(config.fleet.deployments[0].capacity.kv_pool, Bytes{92 * kGibibyte - 16'000'000'000});
 }
 

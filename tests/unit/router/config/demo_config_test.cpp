@@ -44,9 +44,11 @@ TEST(DemoConfig, HoldsAsManyTokensAsItsCommentsSay) {
 TEST(DemoConfig, RunsKimiOnlyWhereFourDevicesHoldIt) {
   const Fleet fleet = load_config(kDemo).fleet;
   const Deployment& kimi = deployment(fleet, "kimi-mi355x");
-  for (const Device& device : fleet.devices) {
+  for (const Pool& pool : fleet.pools) {
+    const Device& device = fleet.devices[position(fleet.devices, pool.device)];
     const Capacity capacity =
-        capacity_of(fleet[kimi.model], device, kimi.parallelism, kimi.weights, Bytes{8 * kGibibyte});
+        capacity_of(fleet[kimi.model], device, kimi.parallelism,
+                    {.weights = kimi.weights, .reserve_per_device = Bytes{8 * kGibibyte}});
     const bool large = device.name == "MI355X" || device.name == "B300";
     EXPECT_EQ(capacity.kv_pool.value > 0, large) << device.name;
   }

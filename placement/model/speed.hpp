@@ -1,0 +1,41 @@
+#pragma once
+
+#include "placement/model/capacity.hpp"
+#include "placement/model/device.hpp"
+#include "placement/model/model.hpp"
+#include "placement/model/number_format.hpp"
+#include "pricing/base/units.hpp"
+
+namespace fareway {
+
+/// How fast a deployment is, as coefficients of one engine step (seconds):
+///     step(b, K)    = c0 + c1·hit(b) + c2·b + c3·K      b decoding sequences that hold K tokens of context
+///     hit(b)        = 1 − (1 − k/E)^b                   share of the experts read; 1 for dense models
+///     prefill(n, h) = c4·n + c5·(n·h + n²/2)            n uncached tokens after h cached ones
+struct SpeedProfile {
+  double step_floor{};         ///< c0: weights every step reads, launch overhead, collectives' latency
+  double expert_weights{};     ///< c1: reading all routed experts
+  double per_sequence{};       ///< c2
+  double per_context_token{};  ///< c3
+  double per_prompt_token{};   ///< c4
+  double per_prompt_pair{};    ///< c5
+  double expert_share{1.0};    ///< k/E
+
+  Seconds step(double sequences, double context_tokens) const {
+    return mixed_step(sequences, context_tokens, 0);
+  }
+  /// A step that also processes `prompt_tokens` of prefill, without that prefill's own time: they too pick
+  /// experts.
+  Seconds mixed_step(double sequences, double context_tokens, double prompt_tokens) const;
+  Seconds prefill(double uncached, double cached) const;
+  /// Seconds of work one more sequence adds: its prefill, and what each of its tokens adds to a step.
+  Seconds added_work(double uncached, double cached, double output) const;
+};
+
+/// Roofline with measured efficiencies: bytes read per step over attained bandwidth, FLOPs over attained
+/// peak, two all-reduces a layer. Good to a factor of two unmeasured; live errors are learned on top
+/// (`Replica::errors`).
+SpeedProfile roofline(const Model& model, const Device& device, const Parallelism& parallelism, Bytes weights,
+                      NumberFormat format);
+
+}  // namespace fareway
