@@ -4,77 +4,68 @@
 #include <array>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
-
 namespace fareway {
 
 namespace {
 
 constexpr std::size_t kMaxPipelined = 64u << 10;
 constexpr std::size_t kMaxDrained = 1u << 20;
-constexpr std::size_t kMaxParts = 16;
-
-bool is_would_block(const ErrorCode& ec) {
-  return ec == net::error::would_block || ec == net::error::try_again;
-}
 
 }  // namespace
 
-ClientStream::ClientStream(Socket socket, const Limits& limits, Deadline& deadline, std::span<char> scratch)
-    : socket_(std::move(socket)), limits_(limits), deadline_(deadline), scratch_(scratch) {
+ClientStream::ClientStream(Socket socket, ReadySet& ready, const Limits& limits, Deadline& deadline,
+                           Scratch& scratch)
+    : socket_(ready), limits_(limits), deadline_(deadline), scratch_(scratch) {
   ErrorCode ignored;  // a connection that is already gone shows at the first read
-  socket_.set_option(net::ip::tcp::no_delay(true), ignored);
-  socket_.non_blocking(true, ignored);
+  socket.set_option(net::ip::tcp::no_delay(true), ignored);
+  socket_.open(std::move(socket));
 }
 
 Task<bool> ClientStream::read() {
-  for (;;) {
-    auto [waited] = co_await socket_.async_wait(Socket::wait_read, kAwait);
-    if (waited) co_return false;
+  while (socket_.is_open()) {
+    if (!socket_.maybe_readable()) {
+      const auto [waited] = co_await socket_.readable();
+      if (waited) co_return false;
+    }
     ErrorCode ec;
-    const std::size_t got = socket_.read_some(net::buffer(scratch_.data(), scratch_.size()), ec);
-    if (is_would_block(ec)) continue;  // the watch took them first, or nothing was there
+    const std::size_t got = socket_.read_some(scratch_.input, ec);
+    if (is_would_block(ec)) continue;
     if (ec) co_return false;
-    input_.append(scratch_.data(), got);
+    input_.append(scratch_.input.data(), got);
     co_return true;
   }
+  co_return false;
 }
 
 Task<bool> ClientStream::write(std::string_view bytes) {
   const std::array parts{bytes};
-  co_return co_await write_parts(parts);
+  const Sent sent = send(parts);
+  if (sent != Sent::kPart) co_return sent == Sent::kAll;
+  co_return co_await flush();
 }
 
-Task<bool> ClientStream::write_parts(std::span<const std::string_view> parts) {
-  std::string rest;
-  if (parts.size() > kMaxParts) {
-    for (const std::string_view part : parts) rest.append(part);
-    co_return co_await write_rest(std::move(rest));
-  }
-  std::array<net::const_buffer, kMaxParts> buffers{};
-  std::transform(parts.begin(), parts.end(), buffers.begin(),
-                 [](std::string_view part) { return net::const_buffer(part.data(), part.size()); });
-  const std::span<const net::const_buffer> all(buffers.data(), parts.size());
+ClientStream::Sent ClientStream::send(std::span<const std::string_view> parts) {
   ErrorCode ec;
-  std::size_t sent = socket_.write_some(all, ec);
-  if (ec && !is_would_block(ec)) co_return false;
-  if (ec) sent = 0;
+  std::size_t sent = socket_.write_some(parts, ec);
+  if (ec && !is_would_block(ec)) return Sent::kNone;
   for (const std::string_view part : parts) {
     const std::size_t skipped = std::min(sent, part.size());
-    rest.append(part.substr(skipped));
+    unsent_.append(part.substr(skipped));
     sent -= skipped;
   }
-  if (rest.empty()) co_return true;
-  co_return co_await write_rest(std::move(rest));
+  return unsent_.empty() ? Sent::kAll : Sent::kPart;
 }
 
-Task<bool> ClientStream::write_rest(std::string rest) {
-  std::string_view left = rest;
+Task<bool> ClientStream::flush() {
+  const std::string unsent = std::exchange(unsent_, {});
+  std::string_view left = unsent;
   while (!left.empty()) {
     deadline_.set(Wait::kClientWrite, std::chrono::steady_clock::now() + limits_.write_stall_timeout);
-    auto [ec, sent] = co_await socket_.async_write_some(net::buffer(left.data(), left.size()), kAwait);
-    if (ec) co_return false;
-    left.remove_prefix(sent);
+    const auto [waited] = co_await socket_.writable();
+    if (waited) co_return false;
+    ErrorCode ec;
+    left.remove_prefix(socket_.write_some({&left, 1}, ec));
+    if (ec && !is_would_block(ec)) co_return false;
   }
   deadline_.clear();
   co_return true;
@@ -82,36 +73,30 @@ Task<bool> ClientStream::write_rest(std::string rest) {
 
 void ClientStream::watch(std::function<void()> gone) {
   gone_ = std::move(gone);
-  await_input();
+  socket_.on_readable([this] { return on_input(); });
+  if (socket_.maybe_readable()) on_input();
 }
 
 void ClientStream::unwatch() {
   gone_ = nullptr;
+  socket_.no_hook();
 }
 
-void ClientStream::await_input() {
-  // One that is left over from the last watch will do: it wakes up at the next byte or at the end.
-  if (awaiting_input_ || !gone_ || input_.size() >= kMaxPipelined || !socket_.is_open()) return;
-  awaiting_input_ = true;
-  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const ErrorCode& ec) {
-    self->awaiting_input_ = false;
-    if (ec != net::error::operation_aborted) self->on_input();
-  });
-}
-
-void ClientStream::on_input() {
-  if (!gone_ || !socket_.is_open()) return;
-  ErrorCode ec;
-  const std::size_t room = std::min(scratch_.size(), kMaxPipelined - std::min(kMaxPipelined, input_.size()));
-  const std::size_t got = socket_.read_some(net::buffer(scratch_.data(), room), ec);
-  if (ec && !is_would_block(ec)) return std::exchange(gone_, nullptr)();
-  if (!ec) input_.append(scratch_.data(), got);
-  await_input();
+/// Keeps what the client sends meanwhile; nobody waits for it.
+bool ClientStream::on_input() {
+  while (gone_ && socket_.maybe_readable() && input_.size() < kMaxPipelined) {
+    ErrorCode ec;
+    const std::size_t room = std::min(scratch_.input.size(), kMaxPipelined - input_.size());
+    const std::size_t got = socket_.read_some(std::span(scratch_.input).first(room), ec);
+    if (ec && !is_would_block(ec)) std::exchange(gone_, nullptr)();
+    if (!ec) input_.append(scratch_.input.data(), got);
+  }
+  return false;
 }
 
 Task<void> ClientStream::linger() {
   ErrorCode ec;
-  socket_.shutdown(Socket::shutdown_send, ec);
+  socket_.shutdown_send(ec);
   deadline_.set(Wait::kLinger, std::chrono::steady_clock::now() + std::chrono::seconds(2));
   for (std::size_t drained = 0; !ec && drained < kMaxDrained;) {
     input_.clear();
@@ -123,13 +108,11 @@ Task<void> ClientStream::linger() {
 }
 
 void ClientStream::cancel() {
-  ErrorCode ignored;
-  socket_.cancel(ignored);
+  socket_.cancel();
 }
 
 void ClientStream::close() {
-  ErrorCode ignored;
-  socket_.close(ignored);
+  socket_.close();
 }
 
 }  // namespace fareway

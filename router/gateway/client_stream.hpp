@@ -8,16 +8,18 @@
 
 #include "router/config/config.hpp"
 #include "router/gateway/deadline.hpp"
-#include "router/gateway/net.hpp"
+#include "router/gateway/loop_socket.hpp"
+#include "router/gateway/scratch.hpp"
 
 namespace fareway {
 
 /// A client's connection: reads into one bounded buffer, writes at once where the socket takes it, and
 /// notices a client that leaves while nobody reads. No buffer is held while it waits: bytes come through
-/// `scratch`, which the loop's connections share. Owned by its session; its pending operations keep it alive.
-class ClientStream : public std::enable_shared_from_this<ClientStream> {
+/// `scratch`, which the loop's connections share. Owned by its session.
+class ClientStream {
  public:
-  ClientStream(Socket socket, const Limits& limits, Deadline& deadline, std::span<char> scratch);
+  /// `ready`, `limits`, `deadline` and `scratch` outlive the stream.
+  ClientStream(Socket socket, ReadySet& ready, const Limits& limits, Deadline& deadline, Scratch& scratch);
 
   /// Bytes received and not used yet. Whoever parses takes from the front.
   std::string& input() { return input_; }
@@ -27,9 +29,16 @@ class ClientStream : public std::enable_shared_from_this<ClientStream> {
 
   /// Sends all; false where the client is gone or took nothing for too long (the connection is then useless).
   Task<bool> write(std::string_view bytes);
-  /// Sends several parts as one. What the socket does not take at once is copied: parts need to live only
-  /// until the call first suspends.
-  Task<bool> write_parts(std::span<const std::string_view> parts);
+
+  enum class Sent {
+    kAll,
+    kPart,  ///< the rest was copied and is kept for `flush`
+    kNone,  ///< the client is gone
+  };
+  /// Sends several parts as one, as far as the socket takes them at once.
+  Sent send(std::span<const std::string_view> parts);
+  /// Sends what `send` kept; false as for `write`.
+  Task<bool> flush();
 
   /// Until `unwatch`, `gone` is called once when the client closes or resets. What it sends meanwhile goes to
   /// `input()`.
@@ -41,20 +50,17 @@ class ClientStream : public std::enable_shared_from_this<ClientStream> {
   /// Ends pending operations; the connection is still open.
   void cancel();
   void close();
-  bool open() const { return socket_.is_open(); }
 
  private:
-  void await_input();
-  void on_input();
-  Task<bool> write_rest(std::string rest);
+  bool on_input();
 
-  Socket socket_;
+  LoopSocket socket_;
   const Limits& limits_;
   Deadline& deadline_;
-  std::span<char> scratch_;
+  Scratch& scratch_;
   std::string input_;
+  std::string unsent_;
   std::function<void()> gone_;
-  bool awaiting_input_{false};
 };
 
 }  // namespace fareway

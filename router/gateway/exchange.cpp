@@ -48,7 +48,7 @@ std::string_view retry_reason(bool reached, bool refused) {
 
 Task<void> ExchangeState::settle(Outcome outcome, int status, const AnswerFacts& facts) {
   LedgerRow row = settlement.close(outcome, status, facts, now());
-  co_await append_and_wait(loop, std::move(row));
+  co_await loop.desk.append_and_wait(std::move(row));
 }
 
 void ExchangeState::release_upstream() {
@@ -76,7 +76,8 @@ Task<bool> Exchange::run() {
 
 Task<bool> Exchange::serve() {
   for (;;) {
-    const Attempt got = co_await attempt();
+    Attempt got = Attempt::kSilent;
+    if (state_.interrupt == Interrupt::kNone) got = co_await attempt();
     if (got == Attempt::kServed || got == Attempt::kAnsweredError) co_return true;
     if (got == Attempt::kBrokenOff) co_return false;
     if (state_.interrupt == Interrupt::kClientGone) {
@@ -128,16 +129,14 @@ Task<bool> Exchange::forward(ReplicaIndex replica) {
   const std::string_view body = job.body;
   const Splice whole{.offset = body.size(), .removed = 0, .inserted = {}};
   const Splice& splice = job.splice ? *job.splice : whole;
-  const std::array<std::string_view, 4> parts{head, body.substr(0, splice.offset), splice.inserted,
-                                              body.substr(splice.offset + splice.removed)};
-  std::size_t total = 0;
-  for (const std::string_view part : parts) total += part.size();
+  std::array<std::string_view, 4> parts{head, body.substr(0, splice.offset), splice.inserted,
+                                        body.substr(splice.offset + splice.removed)};
   state_.upstream->begin_answer();
   state_.upstream->count_use();
   state_.deadline.set(Wait::kFirstByte, state_.attempt_began + state_.limits().first_byte_timeout);
-  const std::size_t sent = co_await state_.upstream->write(parts);
+  const bool sent = co_await state_.upstream->write(parts);
   state_.deadline.clear();
-  co_return sent == total && !state_.upstream->closed();
+  co_return sent && !state_.upstream->closed();
 }
 
 std::string Exchange::forwarded_head(ReplicaIndex replica) const {
@@ -156,7 +155,8 @@ std::string Exchange::forwarded_head(ReplicaIndex replica) const {
 Task<Exchange::Attempt> Exchange::await_head() {
   state_.deadline.set(Wait::kFirstByte, state_.attempt_began + state_.limits().first_byte_timeout);
   while (!state_.upstream->answer().head_done()) {
-    const bool readable = co_await state_.upstream->readable();
+    bool readable = state_.upstream->maybe_readable();
+    if (!readable) readable = co_await state_.upstream->readable();
     if (!readable || state_.upstream->take() == Taken::kCut) co_return Attempt::kSilent;
   }
   state_.deadline.clear();
@@ -228,7 +228,7 @@ Task<bool> Exchange::relay_error() {
   Taken taken = state_.upstream->answer().done() ? Taken::kDone : Taken::kBytes;
   while (taken == Taken::kBytes && body.size() <= kMaxErrorBody) {
     state_.deadline.set(Wait::kAnswer, now() + state_.limits().idle_timeout);
-    if (!state_.upstream->has_buffered()) {
+    if (!state_.upstream->maybe_readable()) {
       const bool readable = co_await state_.upstream->readable();
       if (!readable) break;
     }
@@ -297,6 +297,7 @@ void Exchange::interrupt(Interrupt why) {
 }
 
 void Exchange::abandon() {
+  if (state_.upstream) state_.upstream->close();  // ends what waits for it, so that the loop can let go of it
   if (!state_.settlement.admitted() || state_.settlement.closed()) return;
   state_.loop.parts.ledger.append(state_.settlement.close(Outcome::kIncomplete, 0, {}, now()),
                                   [](SqliteLedger::Commit) {});

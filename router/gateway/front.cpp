@@ -85,6 +85,7 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
     gone_ = true;
     ticker_.cancel();
     for (const auto& [_, session] : sessions_) session->abandon();
+    state_->desk.abandon();
     state_->pool.clear();
   }
 

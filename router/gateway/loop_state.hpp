@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -9,7 +9,9 @@
 #include "router/gateway/answer_facts.hpp"
 #include "router/gateway/auth.hpp"
 #include "router/gateway/gateway.hpp"
-#include "router/gateway/net.hpp"
+#include "router/gateway/ledger_desk.hpp"
+#include "router/gateway/loop_socket.hpp"
+#include "router/gateway/scratch.hpp"
 #include "router/gateway/shape.hpp"
 #include "router/gateway/upstream.hpp"
 
@@ -26,15 +28,12 @@ struct LoopState {
   std::unordered_map<std::string_view, ClassIndex> classes;
   ShapeReader shapes;
   AnswerReading reading;
-  /// Where every read lands first; valid until the reader's next suspension.
-  std::array<char, 64u << 10> scratch;
+  std::shared_ptr<ReadySet> ready;
+  Scratch scratch;
   UpstreamPool pool;
+  LedgerDesk desk;
   std::mt19937_64 random;
   bool draining{false};
 };
-
-/// Appends the row and waits until it is durable, or kept for later because the store is in trouble. The row
-/// is handed over before this first suspends; it is written even if the waiting coroutine is destroyed.
-Task<void> append_and_wait(LoopState& state, LedgerRow row);
 
 }  // namespace fareway

@@ -40,16 +40,20 @@ Task<Relay::End> Relay::run() {
   co_return co_await relay_through(std::move(nothing), 0);
 }
 
+void Relay::set_deadline() {
+  const Limits& limits = state_.limits();
+  if (begun_) {
+    state_.deadline.set(Wait::kAnswer, now() + limits.idle_timeout);
+  } else {
+    state_.deadline.set(Wait::kFirstByte, state_.attempt_began + limits.first_byte_timeout);
+  }
+}
+
 /// Next piece of the answer; kCut also where a limit, the client's leaving or a shutdown ended it.
 Task<Taken> Relay::next() {
   UpstreamConnection& upstream = *state_.upstream;
-  if (!upstream.has_buffered()) {
-    const Limits& limits = state_.limits();
-    if (begun_) {
-      state_.deadline.set(Wait::kAnswer, now() + limits.idle_timeout);
-    } else {
-      state_.deadline.set(Wait::kFirstByte, state_.attempt_began + limits.first_byte_timeout);
-    }
+  if (!upstream.maybe_readable()) {
+    set_deadline();
     const bool readable = co_await upstream.readable();
     state_.deadline.clear();
     if (!readable) co_return Taken::kCut;
@@ -57,14 +61,55 @@ Task<Taken> Relay::next() {
   co_return upstream.take();
 }
 
+/// Passes plain events on as they come, until something has been fed to `scanner` that asks for more; kCut as
+/// for `next`.
+Task<Taken> Relay::next_that_matters(SseScanner& scanner) {
+  UpstreamConnection& upstream = *state_.upstream;
+  Taken taken = Taken::kBytes;
+  set_deadline();
+  const auto take_some = [this, &scanner, &taken] { return pass_on(scanner, taken); };
+  if (!take_some()) {
+    const bool readable = co_await upstream.readable_until(take_some);
+    if (!readable) {
+      taken = Taken::kCut;
+      scanner.feed({});
+    }
+  }
+  state_.deadline.clear();
+  co_return taken;
+}
+
+/// One read and one write, as long as there is something to read. True where what was taken last was not
+/// passed on, or not wholly: it begins or ends the answer, reports an error, or the client is slower than the
+/// engine.
+bool Relay::pass_on(SseScanner& scanner, Taken& taken) {
+  UpstreamConnection& upstream = *state_.upstream;
+  while (upstream.maybe_readable()) {
+    taken = upstream.take();
+    scanner.feed(taken == Taken::kCut ? std::string_view{} : upstream.body());
+    begun_ = scanner.begun();
+    const AnswerFacts& facts = scanner.facts();
+    if (taken != Taken::kBytes || !head_sent_ || facts.terminal || facts.error) return true;
+    if (scanner.ready().empty()) continue;
+    set_deadline();
+    learn(facts);
+    passed_ = send_now(scanner.ready(), false);
+    if (passed_ != ClientStream::Sent::kAll) return true;
+  }
+  return false;
+}
+
 Task<Relay::End> Relay::relay_events() {
   SseScanner scanner(state_.loop.reading,
                      state_.job.splice ? SseScanner::UsageChunk::kRemove : SseScanner::UsageChunk::kRelay);
   for (;;) {
-    const Taken taken = co_await next();
-    scanner.feed(taken == Taken::kCut ? std::string_view{} : state_.upstream->body());
-    begun_ = scanner.begun();
+    const Taken taken = co_await next_that_matters(scanner);
     const AnswerFacts& facts = scanner.facts();
+    if (passed_ != ClientStream::Sent::kAll) {
+      const bool caught_up = co_await finish_send(std::exchange(passed_, ClientStream::Sent::kAll));
+      if (!caught_up) co_return co_await stop(facts, {});
+      continue;
+    }
     if (!head_sent_ && may_pass_elsewhere(facts)) {
       refused_in_stream_ = true;
       co_return End::kNothingSent;
@@ -213,19 +258,32 @@ std::string Relay::take_head() {
                      .service_class = fleet[state_.job.shape.service_class].name});
 }
 
-Task<bool> Relay::send(std::span<const std::string_view> parts, bool last) {
+/// Frames `parts` as one piece of the body, behind the head where that has not been sent.
+ClientStream::Sent Relay::send_now(std::span<const std::string_view> parts, bool last) {
   std::size_t bytes = 0;
   for (const std::string_view part : parts) bytes += part.size();
   std::string prologue = head_sent_ ? std::string{} : take_head();
   const bool chunked = framing_ == Framing::kChunked;
   if (chunked && bytes > 0) prologue += chunk_size_line(bytes);
-  std::vector<std::string_view> all{prologue};
+  auto& all = state_.loop.scratch.outgoing;
+  all.assign(1, prologue);
   all.insert(all.end(), parts.begin(), parts.end());
   if (chunked && bytes > 0) all.emplace_back("\r\n");
   if (chunked && last) all.emplace_back("0\r\n\r\n");
-  if (co_await state_.client.write_parts(all)) co_return true;
-  if (state_.interrupt == Interrupt::kNone) state_.interrupt = Interrupt::kClientGone;
-  co_return false;
+  return state_.client.send(all);
+}
+
+/// False where the client is gone or has taken nothing for too long.
+Task<bool> Relay::finish_send(ClientStream::Sent sent) {
+  bool all = sent == ClientStream::Sent::kAll;
+  if (sent == ClientStream::Sent::kPart) all = co_await state_.client.flush();
+  if (!all && state_.interrupt == Interrupt::kNone) state_.interrupt = Interrupt::kClientGone;
+  co_return all;
+}
+
+Task<bool> Relay::send(std::span<const std::string_view> parts, bool last) {
+  const ClientStream::Sent sent = send_now(parts, last);
+  co_return co_await finish_send(sent);
 }
 
 Task<bool> Relay::send_one(std::string bytes, bool last) {

@@ -12,7 +12,8 @@ namespace fareway {
 
 /// Carries one good answer from an engine to the client, byte for byte, and settles it before its last byte.
 ///
-/// Event streams go on event by event, as they come. Other answers are read whole first where they are small,
+/// Event streams go on event by event, as they come: while nothing but plain events arrive no coroutine is
+/// resumed, and a stream that waits holds no buffer. Other answers are read whole first where they are small,
 /// so that nothing has been sent if they break off; large ones flow through but for their last bytes. One
 /// read from the engine is under way only when all that was read before has been taken by the client.
 class Relay {
@@ -38,6 +39,11 @@ class Relay {
   Task<End> relay_through(std::string begun, std::size_t keep_back);
 
   Task<UpstreamConnection::Taken> next();
+  Task<UpstreamConnection::Taken> next_that_matters(SseScanner& scanner);
+  bool pass_on(SseScanner& scanner, UpstreamConnection::Taken& taken);
+  void set_deadline();
+  ClientStream::Sent send_now(std::span<const std::string_view> parts, bool last);
+  Task<bool> finish_send(ClientStream::Sent sent);
   Task<bool> send(std::span<const std::string_view> parts, bool last);
   Task<bool> send_one(std::string bytes, bool last);
   Task<End> stop(const AnswerFacts& facts, std::string_view before_error);
@@ -53,6 +59,7 @@ class Relay {
   bool begun_{false};  // something that is not a keep-alive has come
   bool settled_{false};
   bool refused_in_stream_{false};
+  ClientStream::Sent passed_{ClientStream::Sent::kAll};  // how far the events passed on last have gone
   std::int64_t deltas_seen_{0};
 };
 

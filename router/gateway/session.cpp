@@ -24,8 +24,8 @@ void append_hex(std::string& text, std::uint64_t bits, unsigned digits) {
 
 Session::Session(std::shared_ptr<LoopState> loop, Socket socket)
     : loop_(std::move(loop)),
-      client_(std::make_shared<ClientStream>(std::move(socket), loop_->parts.config.limits, deadline_,
-                                             loop_->scratch)) {}
+      client_(std::make_unique<ClientStream>(std::move(socket), *loop_->ready, loop_->parts.config.limits,
+                                             deadline_, loop_->scratch)) {}
 
 Task<void> Session::run() {
   for (bool more = true; more; first_request_ = false) more = co_await serve_one();

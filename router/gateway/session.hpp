@@ -37,7 +37,7 @@ class Session {
 
   std::shared_ptr<LoopState> loop_;
   Deadline deadline_;
-  std::shared_ptr<ClientStream> client_;
+  std::unique_ptr<ClientStream> client_;
   Exchange* exchange_{nullptr};  // while one is under way
   bool first_request_{true};
   std::optional<Wait> expired_;

@@ -6,8 +6,6 @@
 #include <sys/socket.h>
 #include <utility>
 
-#include <boost/asio/write.hpp>
-
 namespace fareway {
 
 namespace {
@@ -25,57 +23,73 @@ std::optional<net::ip::tcp::endpoint> literal_address(const Endpoint& endpoint) 
 
 }  // namespace
 
-Task<std::size_t> UpstreamConnection::write(std::span<const std::string_view> parts) {
-  std::vector<net::const_buffer> buffers;
-  buffers.reserve(parts.size());
-  for (const std::string_view part : parts) buffers.emplace_back(part.data(), part.size());
-  // The first attempt does not wait: most requests fit the socket's buffer.
+Task<ErrorCode> UpstreamConnection::connect(Executor executor, net::ip::tcp::endpoint endpoint) {
+  connecting_.emplace(executor);
   ErrorCode ec;
-  std::size_t sent = socket_.write_some(buffers, ec);
-  if (ec == net::error::would_block) sent = 0;
-  if (ec && ec != net::error::would_block) co_return 0;
-  std::size_t skip = sent;
-  for (auto& buffer : buffers) {
-    const std::size_t part = std::min(skip, buffer.size());
-    buffer += part;
-    skip -= part;
+  connecting_->open(endpoint.protocol(), ec);
+  if (ec) co_return ec;
+  const auto [failed] = co_await connecting_->async_connect(endpoint, kAwait);
+  if (failed) co_return failed;
+  if (closed_) co_return net::error::operation_aborted;
+  connecting_->set_option(net::ip::tcp::no_delay(true), ec);
+  if (!ec) ec = socket_.open(std::move(*connecting_));
+  connecting_.reset();
+  co_return ec;
+}
+
+Task<bool> UpstreamConnection::write(std::span<std::string_view> parts) {
+  for (;;) {
+    ErrorCode ec;
+    // The first attempt does not wait: most requests fit the socket's buffer.
+    remove_front(parts, socket_.write_some(parts, ec));
+    if (ec && !is_would_block(ec)) co_return false;
+    if (std::all_of(parts.begin(), parts.end(), [](std::string_view part) { return part.empty(); })) break;
+    const auto [waited] = co_await socket_.writable();
+    if (waited) co_return false;
   }
-  if (net::buffer_size(buffers) == 0) co_return sent;
-  auto [failed, rest] = co_await net::async_write(socket_, buffers, kAwait);
-  co_return sent + rest;
+  co_return true;
 }
 
 Task<bool> UpstreamConnection::readable() {
-  auto [ec] = co_await socket_.async_wait(Socket::wait_read, kAwait);
+  const auto [ec] = co_await socket_.readable();
+  co_return !ec && socket_.is_open();
+}
+
+Task<bool> UpstreamConnection::readable_until(std::function<bool()> take_some) {
+  socket_.on_readable(std::move(take_some));
+  const auto [ec] = co_await socket_.readable();
+  socket_.no_hook();
   co_return !ec && socket_.is_open();
 }
 
 UpstreamConnection::Taken UpstreamConnection::take() {
   const bool decode_only = std::exchange(undecoded_, false);
   const std::size_t kept = carry_.size();
-  if (!decode_only && kept >= scratch_.size() / 2) return Taken::kCut;  // a line without end
-  std::memcpy(scratch_.data(), carry_.data(), kept);
+  std::span<char> room(scratch_.input);
+  if (!decode_only && kept >= room.size() / 2) return Taken::kCut;  // a line without end
+  std::memcpy(room.data(), carry_.data(), kept);
   std::size_t got = 0;
   if (!decode_only) {
     ErrorCode ec;
-    got = socket_.read_some(net::buffer(scratch_.data() + kept, scratch_.size() - kept), ec);
+    got = socket_.read_some(room.subspan(kept), ec);
     body_ = {};
-    if (ec == net::error::would_block) return Taken::kBytes;
+    if (is_would_block(ec)) return Taken::kBytes;
     if (ec) {
       ended_ = true;
       return ec == net::error::eof && answer_->end_of_input() ? Taken::kDone : Taken::kCut;
     }
   }
-  return decode({scratch_.data(), kept + got});
+  return decode({room.data(), kept + got});
 }
 
 UpstreamConnection::Taken UpstreamConnection::decode(std::string_view bytes) {
-  pieces_.clear();
+  auto& pieces = scratch_.pieces;
+  pieces.clear();
   body_ = {};
   const bool had_head = answer_->head_done();
   std::size_t used = 0;
   for (;;) {
-    const std::size_t taken = answer_->feed(bytes.substr(used), pieces_);
+    const std::size_t taken = answer_->feed(bytes.substr(used), pieces);
     used += taken;
     if (taken == 0 || used == bytes.size() || answer_->done() || answer_->failed()) break;
     if (!had_head && answer_->head_done()) {
@@ -84,12 +98,12 @@ UpstreamConnection::Taken UpstreamConnection::decode(std::string_view bytes) {
     }
   }
   carry_.assign(bytes.substr(used));
-  if (pieces_.size() == 1) {
-    body_ = pieces_.front();
-  } else if (!pieces_.empty()) {
-    joined_.clear();
-    for (const std::string_view piece : pieces_) joined_.append(piece);
-    body_ = joined_;
+  if (pieces.size() == 1) {
+    body_ = pieces.front();
+  } else if (!pieces.empty()) {
+    scratch_.joined.clear();
+    for (const std::string_view piece : pieces) scratch_.joined.append(piece);
+    body_ = scratch_.joined;
   }
   if (answer_->failed()) return Taken::kCut;
   return answer_->done() ? Taken::kDone : Taken::kBytes;
@@ -110,12 +124,18 @@ bool UpstreamConnection::quiet() {
 void UpstreamConnection::close() {
   closed_ = true;
   ErrorCode ignored;
-  socket_.close(ignored);
+  if (connecting_) connecting_->close(ignored);
+  socket_.close();
 }
 
-UpstreamPool::UpstreamPool(net::io_context& loop, const std::vector<ReplicaAccess>& access,
-                           std::chrono::milliseconds idle_limit, std::span<char> scratch)
-    : loop_(loop), access_(access), idle_(access.size()), idle_limit_(idle_limit), scratch_(scratch) {
+UpstreamPool::UpstreamPool(net::io_context& loop, ReadySet& ready, const std::vector<ReplicaAccess>& access,
+                           std::chrono::milliseconds idle_limit, Scratch& scratch)
+    : loop_(loop),
+      ready_(ready),
+      access_(access),
+      idle_(access.size()),
+      idle_limit_(idle_limit),
+      scratch_(scratch) {
   for (const ReplicaAccess& replica : access) addresses_.push_back(literal_address(replica.endpoint));
 }
 
@@ -130,7 +150,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::take_idle(ReplicaIndex replica
 }
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::fresh() {
-  return std::make_unique<UpstreamConnection>(Socket(loop_.get_executor()), scratch_);
+  return std::make_unique<UpstreamConnection>(ready_, scratch_);
 }
 
 Task<ErrorCode> UpstreamPool::connect(ReplicaIndex replica, UpstreamConnection& connection) {
@@ -147,19 +167,10 @@ Task<ErrorCode> UpstreamPool::connect(ReplicaIndex replica, UpstreamConnection& 
   }
   ErrorCode last = net::error::host_not_found;
   for (const auto& endpoint : endpoints) {
-    ErrorCode ec;
-    connection.socket().close(ec);
-    connection.socket().open(endpoint.protocol(), ec);
-    if (ec) co_return ec;
-    auto [failed] = co_await connection.socket().async_connect(endpoint, kAwait);
-    last = failed;
-    if (!failed || connection.closed()) break;
+    last = co_await connection.connect(loop_.get_executor(), endpoint);
+    if (!last || connection.closed()) break;
   }
-  if (last) co_return last;
-  ErrorCode ec;
-  connection.socket().set_option(net::ip::tcp::no_delay(true), ec);
-  connection.socket().non_blocking(true, ec);
-  co_return ec;
+  co_return last;
 }
 
 void UpstreamPool::give_back(ReplicaIndex replica, std::unique_ptr<UpstreamConnection> connection,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,7 +11,8 @@
 
 #include "router/config/config.hpp"
 #include "router/gateway/http_head.hpp"
-#include "router/gateway/net.hpp"
+#include "router/gateway/loop_socket.hpp"
+#include "router/gateway/scratch.hpp"
 
 namespace fareway {
 
@@ -18,8 +20,8 @@ namespace fareway {
 /// `readable`, then `take` what is there without blocking, so that a waiting stream holds no buffer.
 class UpstreamConnection {
  public:
-  UpstreamConnection(Socket socket, std::span<char> scratch)
-      : socket_(std::move(socket)), scratch_(scratch) {}
+  /// `ready` and `scratch` outlive the connection.
+  UpstreamConnection(ReadySet& ready, Scratch& scratch) : socket_(ready), scratch_(scratch) {}
 
   enum class Taken {
     kBytes,  ///< something was read (perhaps not yet a whole head or any body)
@@ -27,16 +29,21 @@ class UpstreamConnection {
     kCut,    ///< it broke off, or is not HTTP
   };
 
-  /// Sends all; the number of bytes that went out.
-  Task<std::size_t> write(std::span<const std::string_view> parts);
+  /// Connects, or says why not; `close` ends it.
+  Task<ErrorCode> connect(Executor executor, net::ip::tcp::endpoint endpoint);
+  /// Sends all; false where the connection failed or was closed before.
+  Task<bool> write(std::span<std::string_view> parts);
   /// False where the wait ended because the connection was closed under it.
   Task<bool> readable();
+  /// As `readable`, but `take_some` runs first each time, until it returns true. It may take, and must not
+  /// close.
+  Task<bool> readable_until(std::function<bool()> take_some);
+  /// Waiting is of no use: something may be there to take.
+  bool maybe_readable() const { return undecoded_ || socket_.maybe_readable(); }
   /// One non-blocking read, decoded. `body` is what it held of the body: one piece, valid until the next
   /// suspension. Stops behind the head once, so that the caller can look at it; what follows is taken by the
   /// next call.
   Taken take();
-  /// `take` has something to decode without reading.
-  bool has_buffered() const { return undecoded_; }
   std::string_view body() const { return body_; }
   const AnswerReader& answer() const { return *answer_; }
 
@@ -48,7 +55,6 @@ class UpstreamConnection {
   bool reused() const { return uses_ > 0; }
   void count_use() { ++uses_; }
 
-  Socket& socket() { return socket_; }
   /// Ends whatever waits on it, a connect included.
   void close();
   bool closed() const { return closed_; }
@@ -56,14 +62,13 @@ class UpstreamConnection {
  private:
   Taken decode(std::string_view bytes);
 
-  Socket socket_;
-  std::span<char> scratch_;
+  std::optional<Socket> connecting_;
+  LoopSocket socket_;
+  Scratch& scratch_;
   std::optional<AnswerReader> answer_;
   std::string carry_;      // read and not used yet: an unfinished line, or what followed the head
   bool undecoded_{false};  // the latter
-  std::string joined_;     // body bytes that did not lie together
   std::string_view body_;
-  std::vector<std::string_view> pieces_;
   bool ended_{false};   // the engine closed
   bool closed_{false};  // we closed
   std::size_t uses_{0};
@@ -72,13 +77,13 @@ class UpstreamConnection {
 /// Idle connections by replica, newest first; and how to make new ones.
 class UpstreamPool {
  public:
-  /// `access` outlives the pool.
-  UpstreamPool(net::io_context& loop, const std::vector<ReplicaAccess>& access,
-               std::chrono::milliseconds idle_limit, std::span<char> scratch);
+  /// Everything passed in outlives the pool.
+  UpstreamPool(net::io_context& loop, ReadySet& ready, const std::vector<ReplicaAccess>& access,
+               std::chrono::milliseconds idle_limit, Scratch& scratch);
 
   /// An idle connection that is still open and quiet, or nothing.
   std::unique_ptr<UpstreamConnection> take_idle(ReplicaIndex replica);
-  /// A closed socket to connect with `connect`, so that the caller can close it at any time.
+  /// A closed connection to open with `connect`, so that the caller can close it at any time.
   std::unique_ptr<UpstreamConnection> fresh();
   /// Connects to the replica's endpoint; names are looked up first. Closing the connection ends it.
   Task<ErrorCode> connect(ReplicaIndex replica, UpstreamConnection& connection);
@@ -95,11 +100,12 @@ class UpstreamPool {
   };
 
   net::io_context& loop_;
+  ReadySet& ready_;
   const std::vector<ReplicaAccess>& access_;
   std::vector<std::optional<net::ip::tcp::endpoint>> addresses_;  // of replicas given by address
   std::vector<std::vector<Idle>> idle_;
   std::chrono::milliseconds idle_limit_;
-  std::span<char> scratch_;
+  Scratch& scratch_;
 };
 
 }  // namespace fareway
