@@ -1,4 +1,4 @@
-// What a placement costs: nanoseconds per decide() over fleets of 8, 64 and 512 replicas with ten requests in
+// What a placement costs: nanoseconds per choose() over fleets of 8, 64 and 512 replicas with ten requests in
 // flight on each, next to a shortest-queue loop over the very same fleet, in alternating batches.
 
 #include <algorithm>
@@ -126,8 +126,12 @@ nlohmann::json measure(std::size_t replicas, int rounds, std::chrono::nanosecond
   std::mt19937_64 chance{replicas};
   const std::vector<RequestShape> shapes = some_requests(chance);
   const Fleet fleet = a_fleet(replicas, shapes, chance);
-  Contender decision(shapes,
-                     [&](const RequestShape& shape) { return decide(shape, fleet, {}, kNow).chosen; });
+  const CandidateTable table{fleet, kNow};
+  DecisionScratch scratch;
+  Contender decision(shapes, [&](const RequestShape& shape) {
+    const Choice choice = choose(shape, fleet, table, {}, kNow, scratch);
+    return choice.chosen ? std::optional{choice.chosen->replica} : std::nullopt;
+  });
   Contender baseline(shapes, [&](const RequestShape& shape) { return shortest_queue(shape, fleet); });
   decision.calibrate(batch);
   baseline.calibrate(batch);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "placement/candidate_table.hpp"
+#include "placement/constraints/constraints.hpp"
 #include "placement/fleet.hpp"
 #include "placement/request_shape.hpp"
 #include "pricing/base/units.hpp"
@@ -34,6 +36,18 @@ struct Candidate {
   Seconds added_work{};  ///< GPU seconds the request adds to this replica
   Prediction prediction{};
   Score score{};
+  std::optional<Seconds> reading_age{};  ///< of the load reading used; nothing where it was never read
+};
+
+/// The choice alone, without what the losers would have cost.
+struct Choice {
+  std::optional<Candidate> chosen;
+  /// What refusing costs: the class's value of a miss. Nothing where it pays by the second: what never is
+  /// worth nobody said.
+  std::optional<Usd> refuse_dollars;
+  /// Wherever it went, this request and those it disturbs would lose more in misses than refusing it costs.
+  /// True also where nothing is feasible. Whoever admits requests acts on it; `chosen` stands regardless.
+  bool cheaper_to_refuse{true};
 };
 
 /// The replica chosen, with every candidate's dollars and the reason each loser lost. Candidates are all
@@ -41,6 +55,8 @@ struct Candidate {
 struct Decision {
   std::optional<ReplicaIndex> chosen;
   std::vector<Candidate> candidates;
+  std::optional<Usd> refuse_dollars{};
+  bool cheaper_to_refuse{false};
 
   const Candidate* chosen_candidate() const;
   /// True where every candidate failed for the request's own sake (context, tenant, ...) rather than the
@@ -48,9 +64,25 @@ struct Decision {
   bool hopeless() const;
 };
 
-/// Cheapest replica in expected dollars among those that satisfy every hard constraint. Pure and
-/// deterministic for equal inputs; equal scores are spread by `shape.tie_break`. O(replicas of the model ×
-/// their requests in flight). `excluded`: replicas that already failed this request.
+/// Where a decision is worked out; holds the last one's figures until the next. It grows to the largest model
+/// once and allocates nothing after. One a thread.
+struct DecisionScratch {
+  std::vector<TileScore> tiles;
+  std::vector<Violation> pools;
+};
+
+/// Cheapest replica in expected dollars among those that satisfy every hard constraint. Given equal inputs it
+/// is deterministic; equal scores are spread by `shape.tie_break`. O(replicas of the model), whatever they
+/// have in flight. `table` condenses `fleet` as it is at `now`; `excluded`: replicas that already failed this
+/// request.
+Choice choose(const RequestShape& shape, const Fleet& fleet, const CandidateTable& table,
+              std::span<const ReplicaIndex> excluded, TimePoint now, DecisionScratch& scratch);
+
+/// The same, and everything that is known of every candidate. Allocates them.
+Decision decide(const RequestShape& shape, const Fleet& fleet, const CandidateTable& table,
+                std::span<const ReplicaIndex> excluded, TimePoint now, DecisionScratch& scratch);
+
+/// For one question about a fleet that nobody keeps a table of; condensing it costs more than deciding.
 Decision decide(const RequestShape& shape, const Fleet& fleet, std::span<const ReplicaIndex> excluded,
                 TimePoint now);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +47,7 @@ struct LoadReading {
 /// A request this router has on a replica.
 struct InFlight {
   std::uint64_t id{};
+  std::uint32_t slot{};  ///< where `LiveFleet` finds it again
   ClassIndex service_class;
   TimePoint arrived;
   Tokens prompt;
@@ -60,10 +63,27 @@ struct InFlight {
   double remaining() const;  ///< expected tokens still to come, at least 1
 };
 
+/// Predictions of short prompts err by other factors than those of long ones.
+enum class PromptKind : std::uint8_t { kShort, kLong };
+inline constexpr std::size_t kPromptKinds = 2;
+constexpr PromptKind kind_of(Tokens prompt) {
+  return prompt.value < 4096 ? PromptKind::kShort : PromptKind::kLong;
+}
+
 /// Root mean square of recent log errors of predictions; what the miss probability takes as spread.
-struct PredictionErrors {
+struct Spread {
   double ttft{0.35};
   double tpot{0.35};
+};
+
+/// The spreads of one replica, by kind of request.
+struct PredictionErrors {
+  std::array<Spread, kPromptKinds> by_kind;
+
+  Spread& operator[](PromptKind kind) { return by_kind[static_cast<std::size_t>(kind)]; }
+  const Spread& operator[](PromptKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
+  /// The larger of each, for people.
+  Spread widest() const;
 };
 
 struct Replica {
@@ -80,6 +100,8 @@ struct Replica {
   PredictionErrors errors;
   double prefill_share{0};  ///< share of its time spent on prefills sent here, moving average over 20 s
   TimePoint prefill_share_at;
+  TimePoint
+      prefill_ended;  ///< when it last sent a first token: whoever is next in its queue is prefilled since
   PrefixCache prefixes;
 };
 

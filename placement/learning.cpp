@@ -22,7 +22,7 @@ void average(double& mean, double value, double weight) {
   mean += weight * (value - mean);
 }
 
-void saw(double& spread, Seconds predicted, Seconds measured) {
+void fold(double& spread, Seconds predicted, Seconds measured) {
   if (predicted.count() <= 0 || measured.count() <= 0) return;
   const double error = std::log(measured / predicted);
   double squared = spread * spread;
@@ -70,11 +70,11 @@ void Estimates::saw_output(ModelIndex model, ClassIndex service_class, Tokens ou
           kAverageWeight);
 }
 
-void saw_ttft(PredictionErrors& errors, Seconds predicted, Seconds measured) {
-  saw(errors.ttft, predicted, measured);
+void saw_ttft(Spread& spread, Seconds predicted, Seconds measured) {
+  fold(spread.ttft, predicted, measured);
 }
-void saw_tpot(PredictionErrors& errors, Seconds predicted, Seconds measured) {
-  saw(errors.tpot, predicted, measured);
+void saw_tpot(Spread& spread, Seconds predicted, Seconds measured) {
+  fold(spread.tpot, predicted, measured);
 }
 
 }  // namespace fareway

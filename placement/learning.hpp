@@ -34,7 +34,7 @@ class Estimates {
 
 /// Folds one outcome into the spread of a replica's predictions: a 1 % moving average of squared log errors,
 /// its root kept in [0.08, 0.8]. A spread below the truth sells misses, so it starts wide.
-void saw_ttft(PredictionErrors& errors, Seconds predicted, Seconds measured);
-void saw_tpot(PredictionErrors& errors, Seconds predicted, Seconds measured);
+void saw_ttft(Spread& spread, Seconds predicted, Seconds measured);
+void saw_tpot(Spread& spread, Seconds predicted, Seconds measured);
 
 }  // namespace fareway

@@ -5,13 +5,14 @@
 #include <cmath>
 #include <utility>
 
-#include "placement/score.hpp"
+#include "placement/load.hpp"
 
 namespace fareway {
 namespace {
 
 constexpr std::int64_t kTokensToJudgeTpot = 16;
 constexpr double kUnknownForeignContext = 1024;
+constexpr Seconds kLongestEpoch{60};
 
 /// Share of the replica's time the request is expected to take while it stays: seconds of work it adds over
 /// seconds it stays, in millionths.
@@ -28,13 +29,30 @@ Meter::Weight meter_weight(const Candidate& candidate, Tokens output) {
 LiveFleet::LiveFleet(Fleet fleet, PriceBook prices, TimePoint now, WallTime wall_now)
     : fleet_(std::move(fleet)),
       prices_(std::move(prices)),
-      estimates_(fleet_.models.size(), fleet_.classes.size()) {
+      estimates_(fleet_.models.size(), fleet_.classes.size()),
+      table_(fleet_, now),
+      suffering_(fleet_.replicas.size()),
+      slots_(fleet_.replicas.size()) {
   for (std::uint32_t i = 0; i < fleet_.pools.size(); ++i)
     fleet_.pools[i].per_device_hour = prices_.price(PoolIndex{i}, wall_now);
-  for (Replica& replica : fleet_.replicas) {
+  for (std::uint32_t i = 0; i < fleet_.replicas.size(); ++i) {
+    Replica& replica = fleet_.replicas[i];
     replica.read_at = replica.prefill_share_at = now;
     meters_.emplace_back(fleet_.group_rate(replica), now);
+    for (std::uint32_t position = 0; position < replica.in_flight.size(); ++position) {
+      replica.in_flight[position].slot = position;
+      slots_[i].position.push_back(position);
+    }
+    renew({i}, now);
   }
+}
+
+Choice LiveFleet::choose(const RequestShape& shape, std::span<const ReplicaIndex> excluded, TimePoint now) {
+  return fareway::choose(shape, fleet_, table_, excluded, now, scratch_);
+}
+
+Decision LiveFleet::decide(const RequestShape& shape, std::span<const ReplicaIndex> excluded, TimePoint now) {
+  return fareway::decide(shape, fleet_, table_, excluded, now, scratch_);
 }
 
 Tokens LiveFleet::estimate_prompt(ModelIndex model, std::size_t bytes) const {
@@ -48,6 +66,7 @@ Tokens LiveFleet::estimate_output(ModelIndex model, ClassIndex service_class,
 
 Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, TimePoint now) {
   Replica& replica = fleet_.replicas.at(candidate.replica.value);
+  Slots& slots = slots_[candidate.replica.value];
   const SpeedProfile& speed = fleet_[replica.deployment].speed;
   const Seconds prefill = speed.prefill(static_cast<double>((shape.prompt - candidate.cached).value),
                                         static_cast<double>(candidate.cached.value));
@@ -56,7 +75,15 @@ Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, T
   replica.prefixes.hold(shape, Tokens{0});
 
   const std::uint64_t id = next_flight_++;
+  if (slots.free.empty()) {
+    slots.free.push_back(static_cast<std::uint32_t>(slots.position.size()));
+    slots.position.push_back(0);
+  }
+  const std::uint32_t slot = slots.free.back();
+  slots.free.pop_back();
+  slots.position[slot] = static_cast<std::uint32_t>(replica.in_flight.size());
   replica.in_flight.push_back({.id = id,
+                               .slot = slot,
                                .service_class = shape.service_class,
                                .arrived = now,
                                .prompt = shape.prompt,
@@ -67,35 +94,52 @@ Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, T
                                .streamed = shape.streamed,
                                .predicted_ttft = candidate.prediction.ttft,
                                .predicted_tpot = candidate.prediction.tpot});
+  const Seconds pace = refresh(candidate.replica, now);
+  suffering_[candidate.replica.value].added(fleet_, replica, pace, now);
+  table_.set_curve(candidate.replica, suffering_[candidate.replica.value].sum());
   const Meter::Weight weight = meter_weight(candidate, shape.expected_output);
-  return {id, candidate.replica, meters_[candidate.replica.value].begin(weight, now)};
+  return {id, candidate.replica, slot, meters_[candidate.replica.value].begin(weight, now)};
 }
 
 void LiveFleet::first_token(const Flight& flight, TimePoint now) {
-  InFlight* entry = find(flight);
-  if (entry == nullptr || entry->first_token) return;
-  entry->first_token = now;
-  saw_ttft(fleet_.replicas[flight.replica.value].errors, entry->predicted_ttft, now - entry->arrived);
+  const std::optional<std::size_t> position = position_of(flight);
+  if (!position) return;
+  Replica& replica = fleet_.replicas[flight.replica.value];
+  InFlight& entry = replica.in_flight[*position];
+  if (entry.first_token) return;
+  entry.first_token = replica.prefill_ended = now;
+  saw_ttft(replica.errors[kind_of(entry.prompt)], entry.predicted_ttft, now - entry.arrived);
+  const Seconds pace = refresh(flight.replica, now);
+  suffering_[flight.replica.value].changed(fleet_, replica, *position, pace, now);
+  table_.set_curve(flight.replica, suffering_[flight.replica.value].sum());
 }
 
 void LiveFleet::generated(const Flight& flight, Tokens more) {
-  if (InFlight* entry = find(flight)) entry->generated += more;
+  if (const auto position = position_of(flight))
+    fleet_.replicas[flight.replica.value].in_flight[*position].generated += more;
 }
 
 NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape, std::size_t prompt_bytes,
                        const std::optional<TokenUsage>& usage, bool completed, TimePoint now) {
   Replica& replica = fleet_.replicas.at(flight.replica.value);
-  if (const InFlight* entry = find(flight); entry != nullptr && completed && usage) {
+  const std::optional<std::size_t> position = position_of(flight);
+  if (position && completed && usage) {
+    const InFlight& entry = replica.in_flight[*position];
     estimates_.saw_prompt(shape.model, prompt_bytes, usage->prompt);
     estimates_.saw_output(shape.model, shape.service_class, usage->completion);
-    if (entry->streamed && entry->first_token && usage->completion.value >= kTokensToJudgeTpot)
-      saw_tpot(replica.errors, entry->predicted_tpot,
-               Seconds{now - *entry->first_token} / static_cast<double>(usage->completion.value - 1));
+    if (entry.streamed && entry.first_token && usage->completion.value >= kTokensToJudgeTpot)
+      saw_tpot(replica.errors[kind_of(entry.prompt)], entry.predicted_tpot,
+               Seconds{now - *entry.first_token} / static_cast<double>(usage->completion.value - 1));
     RequestShape held = shape;
     held.prompt = usage->prompt;
     replica.prefixes.hold(held, usage->completion);
   }
-  std::erase_if(replica.in_flight, [&](const InFlight& entry) { return entry.id == flight.id; });
+  if (position) {
+    take_out(flight.replica, *position);
+    const Seconds pace = refresh(flight.replica, now);
+    suffering_[flight.replica.value].removed(fleet_, replica, *position, pace, now);
+    table_.set_curve(flight.replica, suffering_[flight.replica.value].sum());
+  }
   return meters_[flight.replica.value].end(flight.ticket, now);
 }
 
@@ -128,20 +172,24 @@ void LiveFleet::apply(ReplicaIndex index, const LoadReading& reading, TimePoint 
                               ? *reading.kv_usage * static_cast<double>(kv_tokens.value) - own_context
                               : static_cast<double>(replica.foreign_running) * kUnknownForeignContext;
   replica.foreign_context = replica.foreign_running > 0 ? std::max(0.0, by_usage) : 0;
+  renew(index, now);
 }
 
 void LiveFleet::probe_succeeded(ReplicaIndex replica, TimePoint began, TimePoint now) {
   fleet_.replicas.at(replica.value).health.probe_succeeded(began, now);
+  refresh(replica, now);
 }
 
 void LiveFleet::probe_failed(ReplicaIndex replica, std::string_view reason, TimePoint now) {
   fleet_.replicas.at(replica.value).health.probe_failed(reason, now);
+  refresh(replica, now);
 }
 
 void LiveFleet::connection_failed(ReplicaIndex index, TimePoint now) {
   Replica& replica = fleet_.replicas.at(index.value);
   replica.health.connection_failed(now);
   replica.prefixes.clear();  // nobody listens: when the engine is back, its cache is empty
+  refresh(index, now);
 }
 
 void LiveFleet::answer_succeeded(ReplicaIndex replica) {
@@ -150,6 +198,7 @@ void LiveFleet::answer_succeeded(ReplicaIndex replica) {
 
 void LiveFleet::answer_failed(ReplicaIndex replica, TimePoint now) {
   fleet_.replicas.at(replica.value).health.answer_failed(now);
+  refresh(replica, now);
 }
 
 void LiveFleet::tick(TimePoint now, WallTime wall_now) {
@@ -158,6 +207,8 @@ void LiveFleet::tick(TimePoint now, WallTime wall_now) {
   for (std::size_t i = 0; i < meters_.size(); ++i)
     meters_[i].set_rate(fleet_.group_rate(fleet_.replicas[i]), now);
   assume_progress(now);
+  table_.refresh_all(fleet_, now);
+  for (std::uint32_t i = 0; i < fleet_.replicas.size(); ++i) renew({i}, now);
 }
 
 void LiveFleet::assume_progress(TimePoint now) {
@@ -165,16 +216,45 @@ void LiveFleet::assume_progress(TimePoint now) {
     for (InFlight& entry : replica.in_flight) {
       const Seconds decoded = Seconds{now - entry.arrived} - entry.predicted_ttft;
       if (entry.streamed || decoded.count() < 0) continue;
-      entry.first_token = now - std::chrono::duration_cast<TimePoint::duration>(decoded);
+      const TimePoint first_token = now - std::chrono::duration_cast<TimePoint::duration>(decoded);
+      if (!entry.first_token) replica.prefill_ended = std::max(replica.prefill_ended, first_token);
+      entry.first_token = first_token;
       if (entry.predicted_tpot.count() > 0) entry.generated = {std::llround(decoded / entry.predicted_tpot)};
     }
   }
 }
 
-InFlight* LiveFleet::find(const Flight& flight) {
-  auto& in_flight = fleet_.replicas.at(flight.replica.value).in_flight;
-  const auto found = std::ranges::find(in_flight, flight.id, &InFlight::id);
-  return found == in_flight.end() ? nullptr : &*found;
+std::optional<std::size_t> LiveFleet::position_of(const Flight& flight) const {
+  const auto& in_flight = fleet_.replicas.at(flight.replica.value).in_flight;
+  const std::uint32_t position = slots_[flight.replica.value].position.at(flight.slot);
+  if (position >= in_flight.size() || in_flight[position].id != flight.id) return std::nullopt;
+  return position;
+}
+
+void LiveFleet::take_out(ReplicaIndex replica, std::size_t position) {
+  auto& in_flight = fleet_.replicas[replica.value].in_flight;
+  Slots& slots = slots_[replica.value];
+  slots.free.push_back(in_flight[position].slot);
+  in_flight[position] = in_flight.back();
+  slots.position[in_flight[position].slot] = static_cast<std::uint32_t>(position);
+  in_flight.pop_back();
+}
+
+/// Takes the replica's load over into the table and returns its pace.
+Seconds LiveFleet::refresh(ReplicaIndex index, TimePoint now) {
+  const Seconds age = table_.since_epoch(now);
+  if (age > kLongestEpoch || age < Seconds{0}) table_.refresh_all(fleet_, now);
+  const Replica& replica = fleet_[index];
+  const ReplicaLoad load = load_of(fleet_, replica, now);
+  table_.refresh(fleet_, index, load, now);
+  return pace_of(fleet_[replica.deployment].speed, load);
+}
+
+/// The same, and what its requests would suffer is worked out from how far they are.
+void LiveFleet::renew(ReplicaIndex index, TimePoint now) {
+  Suffering& suffering = suffering_[index.value];
+  suffering.renew(fleet_, fleet_[index], refresh(index, now), now);
+  table_.set_curve(index, suffering.sum());
 }
 
 }  // namespace fareway

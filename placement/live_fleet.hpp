@@ -6,9 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "placement/candidate_table.hpp"
 #include "placement/decision.hpp"
 #include "placement/fleet.hpp"
 #include "placement/learning.hpp"
+#include "placement/suffering.hpp"
 #include "pricing/meter.hpp"
 #include "pricing/price_book.hpp"
 
@@ -18,6 +20,7 @@ namespace fareway {
 struct Flight {
   std::uint64_t id{};
   ReplicaIndex replica;
+  std::uint32_t slot{};
   Meter::Ticket ticket;
 };
 
@@ -25,14 +28,22 @@ struct Flight {
 /// learned.
 ///
 /// Reads no clock and does no I/O: everything comes in as an argument. One thread owns it; nothing here
-/// locks.
+/// locks. An event about a request costs the sums over what its replica has in flight (a few nanoseconds
+/// each) and one stall curve; a decision reads what is kept.
 class LiveFleet {
  public:
   LiveFleet(Fleet fleet, PriceBook prices, TimePoint now, WallTime wall_now);
 
   const Fleet& fleet() const { return fleet_; }
+  /// The fleet condensed for `choose` and `decide`, always up to date.
+  const CandidateTable& table() const { return table_; }
   const Meter& meter(ReplicaIndex replica) const { return meters_[replica.value]; }
   const Estimates& estimates() const { return estimates_; }
+
+  /// `choose` and `decide` (placement/decision.hpp) over the fleet as it is. `excluded`: replicas that
+  /// already failed this request.
+  Choice choose(const RequestShape& shape, std::span<const ReplicaIndex> excluded, TimePoint now);
+  Decision decide(const RequestShape& shape, std::span<const ReplicaIndex> excluded, TimePoint now);
 
   /// Tokens that `bytes` of prompt text make for this model, by what its engines reported lately.
   Tokens estimate_prompt(ModelIndex model, std::size_t bytes) const;
@@ -57,17 +68,30 @@ class LiveFleet {
 
   /// Once a second: meters advance, prices that changed take effect, answers that are not streamed are taken
   /// to progress as predicted (else they would seem to wait for ever, and nobody's stall of them would
-  /// count).
+  /// count), and the tokens that came since are taken into account. O(replicas + requests in flight).
   void tick(TimePoint now, WallTime wall_now);
 
  private:
-  InFlight* find(const Flight& flight);
+  /// Where the requests of one replica are found: `position[slot]` in `Replica::in_flight`.
+  struct Slots {
+    std::vector<std::uint32_t> position;
+    std::vector<std::uint32_t> free;
+  };
+
+  std::optional<std::size_t> position_of(const Flight& flight) const;
+  void take_out(ReplicaIndex replica, std::size_t position);
+  Seconds refresh(ReplicaIndex replica, TimePoint now);
+  void renew(ReplicaIndex replica, TimePoint now);
   void assume_progress(TimePoint now);
 
   Fleet fleet_;
   PriceBook prices_;
   std::vector<Meter> meters_;
   Estimates estimates_;
+  CandidateTable table_;
+  std::vector<Suffering> suffering_;
+  std::vector<Slots> slots_;
+  DecisionScratch scratch_;
   std::uint64_t next_flight_{1};
 };
 

@@ -31,6 +31,9 @@ struct RequestShape {
   bool streamed{true};  ///< its tokens are seen as they come; otherwise progress is assumed as predicted
   std::uint64_t tie_break{0};  ///< random; spreads equal choices
 
+  /// What an engine must have room for: the prompt and as much answer as the client allows, one token at
+  /// least.
+  Tokens context_needed() const { return prompt + output_limit.value_or(Tokens{1}); }
   Tokens shortest_prompt() const {
     return {static_cast<std::int64_t>(static_cast<double>(prompt.value) / (1 + prompt_error))};
   }

@@ -13,7 +13,8 @@ Verdict BaselinePolicy::choose(const PlacementQuestion& question) {
     const Replica& replica = question.fleet[index];
     if (question.fleet[replica.deployment].model != question.shape.model) continue;
     if (std::ranges::find(question.excluded, index) != question.excluded.end()) continue;
-    if (first_violated(question.shape, question.fleet, replica) == nullptr) feasible_.push_back(index);
+    if (first_violated(question.shape, question.fleet, replica) == Violation::kNone)
+      feasible_.push_back(index);
   }
   if (feasible_.empty()) return {};
   const ReplicaIndex chosen = pick(question, feasible_);

@@ -15,6 +15,7 @@ namespace fareway {
 struct PlacementQuestion {
   const RequestShape& shape;
   const Fleet& fleet;
+  const CandidateTable& table;             ///< the same fleet, condensed
   std::span<const ReplicaIndex> excluded;  ///< may not be chosen: failed this request before, or draining
   TimePoint now;
 };

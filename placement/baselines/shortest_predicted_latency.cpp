@@ -1,5 +1,7 @@
+#include <algorithm>
+
 #include "placement/baselines/policy.hpp"
-#include "placement/score.hpp"
+#include "placement/decision.hpp"
 
 namespace fareway {
 namespace {
@@ -13,14 +15,18 @@ class ShortestPredictedLatency final : public BaselinePolicy {
 
  private:
   ReplicaIndex pick(const PlacementQuestion& question, std::span<const ReplicaIndex> feasible) override {
-    const RequestShape& shape = question.shape;
+    const Decision decision =
+        decide(question.shape, question.fleet, question.table, question.excluded, question.now, scratch_);
+    const auto output = static_cast<double>(question.shape.expected_output.value);
     return least(question, feasible, [&](const Replica& replica) {
-      const ReplicaLoad load = load_of(question.fleet, replica, shape.prompt, question.now);
-      const Prediction prediction =
-          predict(shape, question.fleet, replica, load, replica.prefixes.cached(shape));
-      return (prediction.ttft + prediction.tpot * static_cast<double>(shape.expected_output.value)).count();
+      const auto candidate = std::ranges::find_if(decision.candidates, [&](const Candidate& one) {
+        return &question.fleet[one.replica] == &replica;
+      });
+      return (candidate->prediction.ttft + candidate->prediction.tpot * output).count();
     });
   }
+
+  DecisionScratch scratch_;
 };
 
 }  // namespace

@@ -4,59 +4,72 @@
 #include <array>
 
 namespace fareway {
-namespace {
 
-bool model_allowed(const RequestShape& request, const Fleet& fleet, const Replica&) {
-  const auto& models = fleet[request.tenant].models;
-  return models.empty() || std::ranges::find(models, request.model) != models.end();
+std::string_view to_string(Violation violation) {
+  switch (violation) {
+    case Violation::kTenant:
+      return "tenant";
+    case Violation::kRegion:
+      return "region";
+    case Violation::kPriceCeiling:
+      return "price_ceiling";
+    case Violation::kFormat:
+      return "format";
+    case Violation::kContext:
+      return "context";
+    case Violation::kHealth:
+      return "health";
+    case Violation::kAsleep:
+      return "asleep";
+    case Violation::kFailedBefore:
+      return "failed_before";
+    case Violation::kAbsent:
+      return "absent";
+    case Violation::kNone:
+      break;
+  }
+  return {};
 }
 
-bool region_allowed(const RequestShape& request, const Fleet& fleet, const Replica& replica) {
-  const auto& regions = fleet[request.tenant].regions;
-  return regions.empty() || std::ranges::find(regions, fleet[replica.pool].region) != regions.end();
+bool permanent(std::string_view violation) {
+  constexpr std::array kPermanent{Violation::kTenant, Violation::kRegion, Violation::kPriceCeiling,
+                                  Violation::kFormat, Violation::kContext};
+  return std::ranges::find(kPermanent, violation, [](Violation one) { return to_string(one); }) !=
+         kPermanent.end();
 }
 
-bool within_price_ceiling(const RequestShape& request, const Fleet& fleet, const Replica& replica) {
-  const auto& ceiling = fleet[request.tenant].max_per_device_hour;
-  return !ceiling || fleet[replica.pool].per_device_hour <= *ceiling;
+bool restricted(const RequestShape& request, const Fleet& fleet) {
+  const TenantRules& rules = fleet[request.tenant];
+  return !rules.models.empty() || !rules.regions.empty() || rules.max_per_device_hour;
 }
 
-bool format_runs(const RequestShape&, const Fleet& fleet, const Replica& replica) {
-  return fleet[replica.deployment].format_support != FormatSupport::kWrong;
+Violation violated_by_pool(const RequestShape& request, const Fleet& fleet, const Pool& pool) {
+  const TenantRules& rules = fleet[request.tenant];
+  const auto outside = [](const auto& allowed, const auto& value) {
+    return !allowed.empty() && std::ranges::find(allowed, value) == allowed.end();
+  };
+  if (outside(rules.models, request.model)) return Violation::kTenant;
+  if (outside(rules.regions, pool.region)) return Violation::kRegion;
+  if (rules.max_per_device_hour && pool.per_device_hour > *rules.max_per_device_hour)
+    return Violation::kPriceCeiling;
+  return Violation::kNone;
 }
 
-/// Prompt and answer together fit the engine's limit, which is at most what the KV pool holds.
-bool context_fits(const RequestShape& request, const Fleet& fleet, const Replica& replica) {
-  const Tokens output = request.output_limit.value_or(Tokens{1});
-  return request.prompt + output <= fleet[replica.deployment].context_limit;
+Violation violated_by_context(const RequestShape& request, const Deployment& deployment) {
+  return request.context_needed() <= deployment.context_limit ? Violation::kNone : Violation::kContext;
 }
 
-bool healthy(const RequestShape&, const Fleet&, const Replica& replica) {
-  return replica.health.serving();
+Violation violated_by_replica(const Fleet& fleet, const Replica& replica) {
+  if (fleet[replica.deployment].format_support == FormatSupport::kWrong) return Violation::kFormat;
+  if (!replica.health.serving()) return Violation::kHealth;
+  if (replica.reading && replica.reading->asleep) return Violation::kAsleep;
+  return Violation::kNone;
 }
 
-bool awake(const RequestShape&, const Fleet&, const Replica& replica) {
-  return !replica.reading || !replica.reading->asleep;
-}
-
-constexpr std::array kConstraints{Constraint{"tenant", model_allowed, true},
-                                  Constraint{"region", region_allowed, true},
-                                  Constraint{"price_ceiling", within_price_ceiling, true},
-                                  Constraint{"format", format_runs, true},
-                                  Constraint{"context", context_fits, true},
-                                  Constraint{"health", healthy, false},
-                                  Constraint{"asleep", awake, false}};
-
-}  // namespace
-
-std::span<const Constraint> constraints() {
-  return kConstraints;
-}
-
-const Constraint* first_violated(const RequestShape& request, const Fleet& fleet, const Replica& replica) {
-  const auto violated = std::ranges::find_if(
-      kConstraints, [&](const Constraint& constraint) { return !constraint.holds(request, fleet, replica); });
-  return violated == kConstraints.end() ? nullptr : &*violated;
+Violation first_violated(const RequestShape& request, const Fleet& fleet, const Replica& replica) {
+  return std::min({violated_by_pool(request, fleet, fleet[replica.pool]),
+                   violated_by_context(request, fleet[replica.deployment]),
+                   violated_by_replica(fleet, replica)});
 }
 
 }  // namespace fareway

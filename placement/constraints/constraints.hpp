@@ -1,6 +1,6 @@
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <string_view>
 
 #include "placement/fleet.hpp"
@@ -8,19 +8,37 @@
 
 namespace fareway {
 
-/// A yes or no that no number of dollars can buy. `name` stands in decisions, metrics and error texts.
-struct Constraint {
-  std::string_view name;
-  bool (*holds)(const RequestShape& request, const Fleet& fleet, const Replica& replica);
-  /// The request can never be served on this replica, however the fleet's health changes.
-  bool permanent;
+/// Hard constraints, yes or no, that no number of dollars can buy; in the order they are checked: the
+/// request's own first, the fleet's state last, so that the reason given is the most lasting one. Of several
+/// that fail the lowest counts.
+enum class Violation : std::uint32_t {
+  kTenant,        ///< the tenant may not use the model
+  kRegion,        ///< its pool lies outside the tenant's regions
+  kPriceCeiling,  ///< a device-hour costs more than the tenant allows
+  kFormat,        ///< the device would misread the checkpoint's numbers
+  kContext,       ///< prompt and answer exceed the engine's limit
+  kHealth,        ///< out of rotation
+  kAsleep,        ///< the engine has put its weights away
+  kFailedBefore,  ///< it already failed this request
+  kAbsent,        ///< no replica at all: fills up a tile
+  kNone
 };
 
-/// All constraints in the order they are checked: the request's own first, the fleet's state last, so that
-/// the name given is the most lasting reason.
-std::span<const Constraint> constraints();
+/// What stands in decisions, metrics and error texts; empty for kNone.
+std::string_view to_string(Violation violation);
+/// The request can never be served there, however the fleet's health changes.
+bool permanent(std::string_view violation);
 
-/// The first constraint that fails; nothing where the replica is feasible.
-const Constraint* first_violated(const RequestShape& request, const Fleet& fleet, const Replica& replica);
+// A constraint depends on the request and the pool, on the request and the engine's limit, or on the replica
+// alone. What does not depend on the request is worked out when the replica changes, not when somebody asks.
+
+/// False: no pool is excluded for this tenant, so nobody needs to ask pool by pool.
+bool restricted(const RequestShape& request, const Fleet& fleet);
+Violation violated_by_pool(const RequestShape& request, const Fleet& fleet, const Pool& pool);
+Violation violated_by_context(const RequestShape& request, const Deployment& deployment);
+Violation violated_by_replica(const Fleet& fleet, const Replica& replica);
+
+/// The first of all that fails.
+Violation first_violated(const RequestShape& request, const Fleet& fleet, const Replica& replica);
 
 }  // namespace fareway

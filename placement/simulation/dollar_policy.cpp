@@ -5,10 +5,13 @@
 namespace fareway::simulation {
 
 Verdict DollarPolicy::choose(const PlacementQuestion& question) {
-  const Decision decision = decide(question.shape, question.fleet, question.excluded, question.now);
-  if (!decision.chosen) return {};
-  if (terms_.gpu && terms_.own_miss && terms_.others_miss)
-    return {.kind = Verdict::Kind::kPlace, .candidate = *decision.chosen_candidate()};
+  if (terms_.gpu && terms_.own_miss && terms_.others_miss) {
+    const Choice choice = fareway::choose(question.shape, question.fleet, question.table, question.excluded,
+                                          question.now, scratch_);
+    return choice.chosen ? Verdict{.kind = Verdict::Kind::kPlace, .candidate = *choice.chosen} : Verdict{};
+  }
+  const Decision decision =
+      decide(question.shape, question.fleet, question.table, question.excluded, question.now, scratch_);
 
   const Candidate* best = nullptr;
   double least = std::numeric_limits<double>::infinity();

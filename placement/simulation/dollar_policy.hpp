@@ -25,6 +25,7 @@ class DollarPolicy final : public PlacementPolicy {
  private:
   std::string name_{"fareway"};
   DollarTerms terms_;
+  DecisionScratch scratch_;
 };
 
 }  // namespace fareway::simulation

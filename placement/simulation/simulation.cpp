@@ -117,8 +117,11 @@ class Run {
     const Arrival& arrival = workload_.arrivals()[id];
     RequestState& state = requests_[id];
     shape(id);
-    const Verdict verdict =
-        policy_.choose({.shape = shape_, .fleet = live_.fleet(), .excluded = excluded_, .now = at(now_)});
+    const Verdict verdict = policy_.choose({.shape = shape_,
+                                            .fleet = live_.fleet(),
+                                            .table = live_.table(),
+                                            .excluded = excluded_,
+                                            .now = at(now_)});
     if (counted(arrival)) ++class_outcome(arrival).requests;
     if (verdict.kind == Verdict::Kind::kRefuse) {
       if (counted(arrival)) refused(arrival);

@@ -14,7 +14,7 @@ ReplicaView view_of(const Replica& replica, const Meter& meter, std::optional<To
           .read_at = replica.read_at,
           .decoding = decoding,
           .before_first_token = replica.in_flight.size() - decoding,
-          .errors = replica.errors,
+          .errors = replica.errors.widest(),
           .rate = meter.rate(),
           .charged = meter.charged(),
           .unsettled = meter.unsettled(),

@@ -18,7 +18,7 @@ struct ReplicaView {
   TimePoint read_at;
   std::size_t decoding{0};            ///< own requests past their first token
   std::size_t before_first_token{0};  ///< own requests that wait or prefill
-  PredictionErrors errors;
+  Spread errors;                      ///< the widest of all kinds of request
   NanoUsdPerHour rate;
   NanoUsd charged;
   NanoUsd unsettled;

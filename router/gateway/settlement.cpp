@@ -21,7 +21,7 @@ Settlement::~Settlement() {
 
 const Decision& Settlement::place(TimePoint now) {
   const Fleet& fleet = parts_.fleet.fleet();
-  Decision decision = decide(job_.shape, fleet, failed_, now);
+  Decision decision = parts_.fleet.decide(job_.shape, failed_, now);
   parts_.metrics.decision_took(now_steady() - now);
   if (!record_) {
     record_ = parts_.decisions.open(job_.request_id);

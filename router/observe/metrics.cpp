@@ -375,8 +375,8 @@ void Metrics::fleet_changed(const LiveFleet& live) {
     series.running.set(reading.running);
     series.waiting.set(reading.waiting);
     series.kv_usage.set(reading.kv_usage);
-    series.ttft_error->Set(replica.errors.ttft);
-    series.tpot_error->Set(replica.errors.tpot);
+    series.ttft_error->Set(replica.errors.widest().ttft);
+    series.tpot_error->Set(replica.errors.widest().tpot);
     series.rate->Set(to_usd_per_hour(meter.rate()).value);
     series.charged.follow(meter.charged());
     series.idle.follow(meter.idle());

@@ -15,7 +15,9 @@ using testing::request;
 
 ReplicaIndex chosen(PlacementPolicy& policy, const RequestShape& shape, const Fleet& fleet,
                     std::span<const ReplicaIndex> excluded = {}) {
-  const Verdict verdict = policy.choose({.shape = shape, .fleet = fleet, .excluded = excluded, .now = kNow});
+  const CandidateTable table{fleet, kNow};
+  const Verdict verdict =
+      policy.choose({.shape = shape, .fleet = fleet, .table = table, .excluded = excluded, .now = kNow});
   EXPECT_EQ(verdict.kind, Verdict::Kind::kPlace);
   return verdict.candidate.replica;
 }
@@ -38,9 +40,10 @@ TEST(Baselines, EveryOneChoosesOnlyFeasibleReplicasAndRefusesOnlyWithoutAny) {
       EXPECT_EQ(chosen(*policy, drawn(i), builder.fleet(), excluded), in) << policy->name();
     const std::array both{failed, in};
     const RequestShape shape = drawn(1);
-    EXPECT_EQ(policy->choose({.shape = shape, .fleet = builder.fleet(), .excluded = both, .now = kNow}).kind,
-              Verdict::Kind::kRefuse)
-        << policy->name();
+    const CandidateTable table{builder.fleet(), kNow};
+    const PlacementQuestion question{
+        .shape = shape, .fleet = builder.fleet(), .table = table, .excluded = both, .now = kNow};
+    EXPECT_EQ(policy->choose(question).kind, Verdict::Kind::kRefuse) << policy->name();
   }
 }
 

@@ -20,8 +20,9 @@ class Constraints : public ::testing::Test {
   RequestShape shape = request(100, 10);
 
   std::string_view violated() {
-    const Constraint* constraint = first_violated(shape, builder.fleet(), builder.fleet()[replica]);
-    return constraint == nullptr ? std::string_view{} : constraint->name;
+    const Violation violation = first_violated(shape, builder.fleet(), builder.fleet()[replica]);
+    EXPECT_EQ(decide(shape, builder.fleet(), {}, kNow).candidates.front().excluded_by, to_string(violation));
+    return to_string(violation);
   }
   TenantRules& rules() { return builder.fleet().tenants[0]; }
 };

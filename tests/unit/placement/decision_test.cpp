@@ -24,7 +24,7 @@ TEST(Decide, TakesTheCheaperOfTwoIdleReplicasThatBothMeetTheObjective) {
   const ReplicaIndex cheap = builder.add({.name = "cheap", .usd_per_hour = 3.6});
   const Decision decision = decide(request(100, 10), builder.fleet(), {}, kNow);
   EXPECT_EQ(decision.chosen, cheap);
-  EXPECT_DOUBLE_EQ(decision.chosen_candidate()->score.gpu.value, 0.0001)
+  EXPECT_NEAR(decision.chosen_candidate()->score.gpu.value, 0.0001, 1e-10)
       << "0.1 s of prefill at $3.60 an hour";
 }
 
@@ -139,6 +139,42 @@ TEST(Decide, SpreadsEqualChoicesByTheTieBreakAlone) {
     ++counts[decide(shape, builder.fleet(), {}, kNow).chosen->value];
   }
   EXPECT_THAT(counts, ElementsAre(std::pair{0U, 100}, std::pair{1U, 100}, std::pair{2U, 100}));
+}
+
+TEST(Decide, SaysWhenRefusingIsCheaperThanTheMissesAnywhere) {
+  FleetBuilder builder;
+  for (const char* name : {"a", "b"}) builder.decoding(builder.add({.name = name}), 20, {50}, 200);
+  const Decision cheap = decide(request(10, 10), builder.fleet(), {}, kNow);
+  EXPECT_EQ(cheap.refuse_dollars, Usd{1}) << "the class's value of a miss";
+  EXPECT_FALSE(cheap.cheaper_to_refuse);
+  const Decision dear = decide(request(20'000, 10), builder.fleet(), {}, kNow);
+  EXPECT_TRUE(dear.cheaper_to_refuse) << "20 s of stall make twenty others miss, on either";
+  EXPECT_TRUE(dear.chosen) << "acting on it is for whoever admits";
+
+  builder.fleet().classes[0].miss_per_second = Usd{1};
+  const Decision by_the_second = decide(request(20'000, 10), builder.fleet(), {}, kNow);
+  EXPECT_FALSE(by_the_second.refuse_dollars) << "nobody said what never is worth";
+  EXPECT_FALSE(by_the_second.cheaper_to_refuse);
+}
+
+TEST(Decide, SaysHowOldTheReadingIsAndNothingWhereThereIsNone) {
+  FleetBuilder builder;
+  builder.add({.name = "read"});
+  builder.add({.name = "never read"});
+  builder.fleet().replicas[0].reading = LoadReading{};
+  builder.fleet().replicas[0].read_at = kNow - std::chrono::seconds{3};
+  const Decision decision = decide(request(10, 10), builder.fleet(), {}, kNow);
+  EXPECT_EQ(decision.candidates[0].reading_age, Seconds{3});
+  EXPECT_FALSE(decision.candidates[1].reading_age);
+}
+
+TEST(Decide, WeighsEveryCandidateOfAFleetThatFillsNoWholeTile) {
+  FleetBuilder builder;
+  for (int i = 0; i < 37; ++i) builder.add({.name = "r", .usd_per_hour = 10});
+  const ReplicaIndex last = builder.add({.name = "last", .usd_per_hour = 1});
+  const Decision decision = decide(request(100, 10), builder.fleet(), {}, kNow);
+  EXPECT_EQ(decision.candidates.size(), 38U);
+  EXPECT_EQ(decision.chosen, last);
 }
 
 TEST(Decide, AnswersNothingWhereNobodyRunsTheModel) {

@@ -40,20 +40,20 @@ TEST(Estimates, OneAbsurdUsageDoesNotCarryThemAway) {
   EXPECT_LT(estimates.prompt(kModel, 4000), Tokens{1500});
 }
 
-TEST(PredictionErrors, GrowWithWrongPredictionsAndStayInBounds) {
-  PredictionErrors errors;
-  for (int i = 0; i < 2000; ++i) saw_ttft(errors, Seconds{1}, Seconds{1});
-  EXPECT_DOUBLE_EQ(errors.ttft, 0.08);
-  for (int i = 0; i < 2000; ++i) saw_ttft(errors, Seconds{1}, Seconds{100});
-  EXPECT_DOUBLE_EQ(errors.ttft, 0.8);
-  EXPECT_DOUBLE_EQ(errors.tpot, PredictionErrors{}.tpot);
+TEST(Spread, GrowsWithWrongPredictionsAndStaysInBounds) {
+  Spread spread;
+  for (int i = 0; i < 2000; ++i) saw_ttft(spread, Seconds{1}, Seconds{1});
+  EXPECT_DOUBLE_EQ(spread.ttft, 0.08);
+  for (int i = 0; i < 2000; ++i) saw_ttft(spread, Seconds{1}, Seconds{100});
+  EXPECT_DOUBLE_EQ(spread.ttft, 0.8);
+  EXPECT_DOUBLE_EQ(spread.tpot, Spread{}.tpot);
 }
 
-TEST(PredictionErrors, ConvergeToTheSpreadOfTheErrors) {
-  PredictionErrors errors;
+TEST(Spread, ConvergesToThatOfTheErrors) {
+  Spread spread;
   for (int i = 0; i < 3000; ++i)
-    saw_tpot(errors, Seconds{1}, Seconds{i % 2 == 0 ? std::exp(0.3) : std::exp(-0.3)});
-  EXPECT_NEAR(errors.tpot, 0.3, 0.001);
+    saw_tpot(spread, Seconds{1}, Seconds{i % 2 == 0 ? std::exp(0.3) : std::exp(-0.3)});
+  EXPECT_NEAR(spread.tpot, 0.3, 0.001);
 }
 
 }  // namespace

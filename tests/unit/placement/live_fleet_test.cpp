@@ -1,5 +1,7 @@
 #include "placement/live_fleet.hpp"
 
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/fleet_builder.hpp"
@@ -26,8 +28,7 @@ class LiveFleetTest : public ::testing::Test {
       kNow, WallTime{}};
 
   Flight begin(const RequestShape& shape, TimePoint now) {
-    const Decision decision = decide(shape, fleet.fleet(), {}, now);
-    return fleet.begin(shape, *decision.chosen_candidate(), now);
+    return fleet.begin(shape, fleet.choose(shape, {}, now).chosen.value(), now);
   }
   std::size_t in_flight() const {
     return fleet.fleet()[a].in_flight.size() + fleet.fleet()[b].in_flight.size();
@@ -98,10 +99,10 @@ TEST_F(LiveFleetTest, AnEngineThatRestartedHasAnEmptyCache) {
 
 TEST_F(LiveFleetTest, LearnsTtftErrorsAndTokenRatiosFromWholeAnswersOnly) {
   const RequestShape shape = request(100, 10);
-  const double before = fleet.fleet()[a].errors.ttft;
+  const double before = fleet.fleet()[a].errors[PromptKind::kShort].ttft;
   const Flight flight = begin(shape, kNow);
   fleet.first_token(flight, kNow + seconds{30});
-  EXPECT_GT(fleet.fleet()[flight.replica].errors.ttft, before);
+  EXPECT_GT(fleet.fleet()[flight.replica].errors[PromptKind::kShort].ttft, before);
   const Tokens estimate = fleet.estimate_prompt(shape.model, 4000);
   fleet.end(flight, shape, 1000, TokenUsage{{900}, {}, {5}}, false, kNow + seconds{31});
   EXPECT_EQ(fleet.estimate_prompt(shape.model, 4000), estimate) << "a broken answer teaches nothing";
@@ -123,7 +124,7 @@ TEST_F(LiveFleetTest, AnAnswerThatIsNotStreamedIsTakenToProgressAsPredicted) {
   EXPECT_FALSE(fleet.fleet()[flight.replica].in_flight.front().first_token);
   fleet.tick(kNow + milliseconds{1500}, WallTime{});
   const InFlight& entry = fleet.fleet()[flight.replica].in_flight.front();
-  EXPECT_EQ(entry.first_token, kNow + seconds{1});
+  EXPECT_LT(std::chrono::abs(entry.first_token.value() - (kNow + seconds{1})), std::chrono::microseconds{1});
   EXPECT_EQ(entry.generated, Tokens{50});
 }
 
@@ -133,6 +134,68 @@ TEST_F(LiveFleetTest, AFailedConnectionTakesTheReplicaOutUntilALaterProbe) {
   fleet.apply(a, {}, kNow + seconds{2}, kNow + seconds{2});
   EXPECT_TRUE(fleet.fleet()[a].health.serving());
 }
+
+TEST_F(LiveFleetTest, AFlightEndsOnce) {
+  const RequestShape shape = request(100, 10);
+  const Flight first = begin(shape, kNow);
+  const Flight other = begin(shape, kNow);
+  fleet.end(first, shape, 400, {}, true, kNow + seconds{1});
+  EXPECT_EQ(in_flight(), 1U);
+  fleet.generated(first, Tokens{5});
+  fleet.first_token(first, kNow + seconds{2});
+  EXPECT_FALSE(fleet.fleet()[other.replica].in_flight.front().first_token)
+      << "a flight that is over moves nothing";
+}
+
+/// Whatever happens, what is kept for deciding says what a table made of the fleet at that moment would.
+class KeptTable : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(KeptTable, DecidesAsOneMadeAnew) {
+  std::mt19937_64 random{GetParam()};
+  FleetBuilder builder;
+  std::vector<std::vector<PriceStep>> prices;
+  for (int i = 0; i < 5; ++i) {
+    builder.add(
+        {.name = "r", .usd_per_hour = 5, .step_seconds_per_sequence = 0.0002, .prompt_token_seconds = 1e-4});
+    prices.push_back({{WallTime{}, {5 * kNanoPerUsd}}});
+  }
+  LiveFleet live{builder.fleet(), PriceBook{prices}, kNow, WallTime{}};
+  std::vector<std::pair<Flight, RequestShape>> flights;
+  TimePoint now = kNow;
+  for (int event = 0; event < 3000; ++event) {
+    now += milliseconds{random() % 20};
+    if (event % 100 == 0) live.tick(now, WallTime{});
+    const auto any = [&] { return flights.begin() + static_cast<std::ptrdiff_t>(random() % flights.size()); };
+    const std::uint64_t kind = flights.size() < 20 ? 0 : random() % 5;
+    if (kind == 0) {
+      RequestShape shape = request(static_cast<std::int64_t>(1 + random() % 8000), 100);
+      shape.tie_break = random();
+      flights.emplace_back(live.begin(shape, live.choose(shape, {}, now).chosen.value(), now), shape);
+    } else if (kind == 1) {
+      const auto over = any();
+      live.end(over->first, over->second, 100, {}, false, now);
+      flights.erase(over);
+    } else if (kind == 2) {
+      live.first_token(any()->first, now);
+    } else if (kind == 3) {
+      live.generated(any()->first, Tokens{1});
+    } else {
+      live.apply(ReplicaIndex{static_cast<std::uint32_t>(random() % 5)},
+                 {.running = static_cast<std::int64_t>(random() % 40), .waiting = 1}, now, now);
+    }
+  }
+  live.tick(now, WallTime{});
+  const RequestShape shape = request(500, 100);
+  const Decision kept = live.decide(shape, {}, now);
+  const Decision anew = decide(shape, live.fleet(), {}, now);
+  for (std::size_t i = 0; i < anew.candidates.size(); ++i) {
+    EXPECT_EQ(kept.candidates[i].prediction.ttft, anew.candidates[i].prediction.ttft);
+    EXPECT_EQ(kept.candidates[i].score.own_miss, anew.candidates[i].score.own_miss);
+    EXPECT_EQ(kept.candidates[i].score.others_miss, anew.candidates[i].score.others_miss);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, KeptTable, ::testing::Range(1U, 6U));
 
 }  // namespace
 }  // namespace fareway
