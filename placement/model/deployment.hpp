@@ -17,6 +17,8 @@ struct Deployment {
   ModelIndex model;
   NumberFormat format{NumberFormat::kBf16};
   FormatSupport format_support{FormatSupport::kNative};
+  std::string format_reason;    ///< why that, in words
+  double format_slowdown{1.0};  ///< of all that touches the weights; in `speed` already
   Parallelism parallelism;
   Bytes weights;  ///< in all devices together, with the copies that parallelism makes
   KvFormat kv_format{KvFormat::kBf16};

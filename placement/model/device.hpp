@@ -59,7 +59,4 @@ struct Device {
   AllReduce all_reduce(std::uint32_t devices) const;
 };
 
-/// How `device` runs a checkpoint in `format`.
-FormatSupport format_support(const Device& device, NumberFormat format);
-
 }  // namespace fareway

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "placement/model/format_support.hpp"
+
 namespace fareway {
 namespace {
 
@@ -56,6 +58,15 @@ Seconds SpeedProfile::mixed_step(double sequences, double context_tokens, double
 
 Seconds SpeedProfile::prefill(double uncached, double cached) const {
   return Seconds{per_prompt_token * uncached + per_prompt_pair * uncached * (cached + uncached / 2)};
+}
+
+SpeedProfile SpeedProfile::slowed(double factor) const {
+  SpeedProfile slower = *this;
+  slower.step_floor *= factor;
+  slower.expert_weights *= factor;
+  slower.per_sequence *= factor;
+  slower.per_prompt_token *= factor;
+  return slower;
 }
 
 Seconds SpeedProfile::added_work(double uncached, double cached, double output) const {

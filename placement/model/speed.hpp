@@ -28,6 +28,10 @@ struct SpeedProfile {
   /// experts.
   Seconds mixed_step(double sequences, double context_tokens, double prompt_tokens) const;
   Seconds prefill(double uncached, double cached) const;
+  /// The same deployment where everything that touches the weights takes `factor` times as long (an emulated
+  /// number format). Launches and collectives stand in `step_floor` too and are slowed with it: a little too
+  /// much.
+  SpeedProfile slowed(double factor) const;
   /// Seconds of work one more sequence adds: its prefill, and what each of its tokens adds to a step.
   Seconds added_work(double uncached, double cached, double output) const;
 };

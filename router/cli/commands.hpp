@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,12 @@ namespace fareway {
 
 // One function a command of the `fareway` program. Each returns the process's exit code: 0 done, 1 failed at
 // run time. Each throws std::exception for what stops it before it began; `main` prints it and exits with 2
-// for a ConfigError, with 1 otherwise.
+// for a ConfigError or a UsageError, with 1 otherwise.
+
+/// A question that cannot be answered as it was asked; one line a problem, each with its option.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Checks a configuration file and says what it found; warnings go to stdout, problems are thrown.
 int check(const std::filesystem::path& config_file);
@@ -30,5 +37,27 @@ struct ReportOptions {
   bool json{false};
 };
 int print_report(const ReportOptions& options);
+
+/// Nothing: not given, and the default depends on the rest.
+struct CapacityOptions {
+  std::string model;
+  std::string device;
+  std::optional<std::int64_t> devices;
+  std::optional<std::int64_t> tp;
+  std::int64_t pp{1};
+  std::int64_t ep{1};
+  std::int64_t dp{1};
+  std::int64_t dcp{1};
+  std::int64_t context{0};  ///< tokens
+  std::string format;       ///< of the checkpoint; empty: the publisher's own
+  std::string kv_dtype{"bf16"};
+  std::optional<double> reserve_gib;
+  double utilisation{1.0};
+  std::string engine;
+  std::string engine_version;
+  bool json{false};
+};
+/// What fits, as one would work it out on a whiteboard. Returns 0 whether it fits or not.
+int print_capacity(const CapacityOptions& options);
 
 }  // namespace fareway

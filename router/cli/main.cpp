@@ -41,6 +41,7 @@ class CommandLine {
     report_->add_option("--since", report_options_.since, "24h, 7d, 2026-11-30 or 2026-11-30T12:00:00Z");
     report_->add_option("--until", report_options_.until, "The same, exclusive");
     report_->add_flag("--json", report_options_.json, "Every nanodollar, for programs");
+    add_capacity_options();
   }
 
   int parse(int argc, char** argv) {
@@ -59,6 +60,7 @@ class CommandLine {
     if (serve_->parsed()) return fareway::serve(config_file_);
     if (check_->parsed()) return fareway::check(config_file_);
     if (emulate_->parsed()) return fareway::emulate(config_file_, pools_);
+    if (capacity_->parsed()) return fareway::print_capacity(capacity_options_);
     if (report_options_.ledger_file.empty()) {
       if (config_file_.empty())
         throw std::runtime_error("ledger report needs --ledger FILE or --config FILE");
@@ -73,6 +75,28 @@ class CommandLine {
     return command->add_option("--config", config_file_, "Configuration file, YAML or JSON");
   }
 
+  void add_capacity_options() {
+    fareway::CapacityOptions& options = capacity_options_;
+    capacity_->add_option("--model", options.model, "Model of the catalogue")->required();
+    capacity_->add_option("--device", options.device, "Device of the catalogue")->required();
+    capacity_->add_option("--context", options.context, "Tokens of prompt and answer")->required();
+    capacity_->add_option("--devices", options.devices, "How many; alone: one TP group of so many");
+    capacity_->add_option("--tp", options.tp, "Tensor parallel");
+    capacity_->add_option("--pp", options.pp, "Pipeline parallel");
+    capacity_->add_option("--ep", options.ep, "Expert parallel");
+    capacity_->add_option("--dp", options.dp, "Data parallel attention");
+    capacity_->add_option("--dcp", options.dcp, "Decode context parallel");
+    capacity_->add_option("--format", options.format, "Checkpoint format; the publisher's own if left out");
+    capacity_->add_option("--kv-dtype", options.kv_dtype, "bf16 or fp8")->capture_default_str();
+    capacity_->add_option("--reserve-gib", options.reserve_gib, "Runtime reserve of each device, GiB; 8");
+    capacity_
+        ->add_option("--utilisation", options.utilisation, "Share of the memory that the engine may take")
+        ->capture_default_str();
+    capacity_->add_option("--engine", options.engine, "vllm, llamacpp ...; any if left out");
+    capacity_->add_option("--engine-version", options.engine_version, "0.10.1; the newest if left out");
+    capacity_->add_flag("--json", options.json, "For programs");
+  }
+
   CLI::App app_{"Fareway: a cost-aware router for mixed GPU fleets"};
   CLI::App* serve_{app_.add_subcommand("serve", "Run the gateway")};
   CLI::App* check_{app_.add_subcommand("check", "Check a configuration file")};
@@ -80,10 +104,12 @@ class CommandLine {
       app_.add_subcommand("emulate", "Run emulated engines for the replicas of a configuration")};
   CLI::App* ledger_{app_.add_subcommand("ledger", "Read the ledger")};
   CLI::App* report_{ledger_->add_subcommand("report", "Requests, tokens and dollars, summed")};
+  CLI::App* capacity_{app_.add_subcommand("capacity", "What fits on which devices, and why")};
   std::filesystem::path config_file_;
   std::vector<std::string> pools_;
   std::string report_key_{"tenant"};
   fareway::ReportOptions report_options_;
+  fareway::CapacityOptions capacity_options_;
 };
 
 }  // namespace
@@ -97,6 +123,9 @@ int main(int argc, char** argv) {
       return code;
     return command_line.run();
   } catch (const fareway::ConfigError& error) {
+    std::cerr << error.what() << '\n';
+    return kBadInput;
+  } catch (const fareway::UsageError& error) {
     std::cerr << error.what() << '\n';
     return kBadInput;
   } catch (const std::exception& error) {

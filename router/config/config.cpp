@@ -1,5 +1,6 @@
 #include "router/config/config.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "placement/catalogue/nearest_name.hpp"
 #include "router/config/draft.hpp"
 #include "router/config/problems.hpp"
 #include "router/config/value_parsers.hpp"
@@ -51,12 +53,27 @@ bool Names::define_if_new(const std::string& name) {
   return true;
 }
 
+std::optional<std::uint32_t> Names::find(std::string_view name) const {
+  const auto exact = positions_.find(std::string(name));
+  if (exact != positions_.end()) return exact->second;
+  const auto alike =
+      std::ranges::find_if(names_, [&](const std::string& each) { return same_name(each, name); });
+  if (alike == names_.end()) return std::nullopt;
+  return positions_.at(*alike);
+}
+
+Complaint Names::unknown(std::string_view name, std::span<const std::string> also) const {
+  std::vector<std::string> known = names_;
+  known.insert(known.end(), also.begin(), also.end());
+  return Complaint{fmt::format("no {} is named {}; {}", kind_, in_quotes(name), suggestion(name, known))};
+}
+
 Checked<std::uint32_t> Names::operator()(const YamlNode& node) const {
   const Checked<std::string> name = text_value(node);
   if (!name) return name.error();
   const auto found = positions_.find(*name);
   if (found != positions_.end()) return found->second;
-  return Complaint{fmt::format("no {} is named {}; {}", kind_, in_quotes(*name), suggestion(*name, names_))};
+  return unknown(*name);
 }
 
 ConfigDraft read_config(const YamlNode& root, ReadingState& state) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "placement/model/capacity_question.hpp"
+#include "placement/model/format_support.hpp"
 #include "router/config/draft.hpp"
 #include "router/config/quantity_text.hpp"
 #include "router/config/value_parsers.hpp"
@@ -16,7 +18,6 @@ namespace {
 constexpr std::int64_t kMostRanks = 1024;
 constexpr std::int64_t kMostSeats = 100'000;
 constexpr Bytes kMostWeights{1024 * 1024 * kGibibyte};
-constexpr Bytes kDefaultReserve{8 * kGibibyte};
 
 double to_gibibytes(Bytes size) {
   return static_cast<double>(size.value) / static_cast<double>(kGibibyte);
@@ -29,30 +30,45 @@ Checked<NumberFormat> number_format(const YamlNode& node) {
   return Complaint{fmt::format("{} is none of bf16, fp8, fp8_fnuz, int4, mxfp4, nvfp4", in_quotes(*text))};
 }
 
+Checked<KvFormat> kv_format(const YamlNode& node) {
+  const Checked<std::string> text = text_value(node);
+  if (!text) return text.error();
+  if (const auto format = parse_kv_format(*text)) return *format;
+  return Complaint{fmt::format("{} is neither bf16 nor fp8", in_quotes(*text))};
+}
+
+Checked<EngineVersion> engine_version(const YamlNode& node) {
+  const Checked<std::string> text = text_value(node);
+  if (!text) return text.error();
+  if (const auto version = parse_engine_version(*text)) return *version;
+  return Complaint{fmt::format("{} is no version such as \"0.10.1\"", in_quotes(*text))};
+}
+
+EngineBuild read_engine(Section& deployment) {
+  EngineBuild engine;
+  deployment.read_into("engine", name_value, engine.name);
+  engine.version = deployment.optional("engine_version", engine_version);
+  if (engine.version && engine.name.empty())
+    deployment.report("engine_version", "says nothing without engine; give both");
+  return engine;
+}
+
 Parallelism read_parallelism(Section& deployment, const Model* model) {
   Parallelism degrees;
   auto section = deployment.section("parallelism");
   if (!section) return degrees;
   const auto degree = whole_number<std::uint32_t>(1, kMostRanks);
   section->read_into("tp", degree, degrees.tp);
+  section->read_into("pp", degree, degrees.pp);
   section->read_into("ep", degree, degrees.ep);
   section->read_into("dp", degree, degrees.dp);
   section->read_into("dcp", degree, degrees.dcp);
   if (degrees.devices() > kMostRanks) {
-    section->report("dp", fmt::format("tp x dp is {} devices; at most {}", degrees.devices(), kMostRanks));
-  }
-  if (degrees.ep > 1 && degrees.devices() % degrees.ep != 0) {
-    section->report("ep",
-                    fmt::format("does not divide the replica's {} devices (tp x dp)", degrees.devices()));
-  }
-  if (model != nullptr && degrees.ep > 1 && model->experts == 0) {
-    section->report("ep", fmt::format("{} has no experts to spread; leave ep out", model->name));
-  }
-  if (model != nullptr && degrees.dcp > 1 && degrees.tp % (degrees.dcp * model->kv_heads) != 0) {
-    section->report("dcp",
-                    fmt::format("splits copies of the KV cache, but tp {} over {} KV heads does not make {} "
-                                "copies; lower dcp",
-                                degrees.tp, model->kv_heads, degrees.dcp));
+    section->report("dp",
+                    fmt::format("tp x pp x dp is {} devices; at most {}", degrees.devices(), kMostRanks));
+  } else if (model != nullptr) {
+    for (QuestionProblem& problem : parallelism_problems(*model, degrees))
+      section->report(problem.key, std::move(problem.what));
   }
   section->finish();
   return degrees;
@@ -122,47 +138,90 @@ Tokens context_limit_of(Section& section, const Deployment& deployment, const Mo
 
 void check_format(Section& section, const Deployment& deployment, const Device& device) {
   if (deployment.format_support != FormatSupport::kWrong) return;
-  section.report("format",
-                 fmt::format("{} cannot run a {} checkpoint: it would compute wrong values; use another "
-                             "checkpoint or device",
-                             device.name, to_string(deployment.format)));
+  section.report("format", fmt::format("{} cannot run a {} checkpoint: {}", device.name,
+                                       to_string(deployment.format), deployment.format_reason));
+}
+
+/// What a deployment's section says of memory and format, as far as it says it.
+struct Given {
+  std::optional<NumberFormat> format;
+  std::optional<Bytes> weights;
+  Bytes reserve{kDefaultReservePerDevice};
+  double utilisation{1.0};
+  std::optional<Tokens> context_limit;
+  EngineBuild engine;
+  std::vector<Measured> measured;
+};
+
+/// The checkpoint that is meant: of the format given, else the publisher's own. Its size is the file's or the
+/// catalogue's.
+std::optional<Checkpoint> checkpoint_of(Section& section, const Model& model, const Given& given) {
+  const Checkpoint* known = nullptr;
+  if (given.format) {
+    known = model.checkpoint(*given.format);
+  } else if (!model.checkpoints.empty()) {
+    known = &model.checkpoints.front();
+  } else {
+    section.report("format", fmt::format("is missing, and no checkpoint of {} is known", model.name));
+    return std::nullopt;
+  }
+  if (known != nullptr) return *known;
+  if (given.weights)
+    return Checkpoint{.format = *given.format, .also = std::nullopt, .weights = *given.weights};
+  section.report("weights", fmt::format("is missing, and the size of {} in {} is not known", model.name,
+                                        to_string(*given.format)));
+  return std::nullopt;
 }
 
 /// Capacity, speed and limits by arithmetic, once model and device are known to be sound.
-void derive(Section& section, Deployment& deployment, const Model& model, const Device& device, Bytes reserve,
-            std::optional<Tokens> context_limit) {
-  deployment.format_support = format_support(device, deployment.format);
+void derive(Section& section, Deployment& deployment, const Model& model, const Device& device,
+            const Given& given) {
+  const auto checkpoint = checkpoint_of(section, model, given);
+  if (!checkpoint) return;
+  FormatVerdict verdict = format_verdict(device, *checkpoint, given.engine);
+  deployment.format = checkpoint->format;
+  deployment.format_support = verdict.support;
+  deployment.format_reason = std::move(verdict.reason);
+  deployment.format_slowdown = verdict.slowdown;
+  deployment.weights =
+      given.weights.value_or(weights_in_group(model, checkpoint->weights, deployment.parallelism));
   check_format(section, deployment, device);
   deployment.capacity = capacity_of(model, device, deployment.parallelism,
-                                    {.weights = deployment.weights, .reserve_per_device = reserve});
+                                    {.weights = deployment.weights,
+                                     .reserve_per_device = given.reserve,
+                                     .utilisation = given.utilisation,
+                                     .kv_format = deployment.kv_format});
   check_fit(section, deployment, device);
   if (!section.ok()) return;
-  deployment.context_limit = context_limit_of(section, deployment, model, context_limit);
-  deployment.speed = roofline(model, device, deployment.parallelism, deployment.weights, deployment.format);
+  deployment.context_limit = context_limit_of(section, deployment, model, given.context_limit);
+  deployment.speed = roofline(model, device, deployment.parallelism, deployment.weights, deployment.format)
+                         .slowed(deployment.format_slowdown);
 }
 
 Deployment read_deployment(Section& section, ConfigDraft& draft) {
-  const Fleet& fleet = draft.config.fleet;
   Deployment deployment;
   deployment.name = section.required("name", name_value);
-  const auto model = section.demanded("model", draft.models);
-  const auto device = section.demanded("device", draft.devices);
+  const auto model = section.demanded("model", model_named(draft));
+  const auto device = section.demanded("device", device_named(draft));
+  const Fleet& fleet = draft.config.fleet;
   const bool model_usable = model && draft.models.usable(*model);
   deployment.model = ModelIndex{model.value_or(0)};
-  deployment.format = section.required("format", number_format);
+  Given given;
+  given.format = section.optional("format", number_format);
   deployment.parallelism = read_parallelism(section, model_usable ? &fleet.models[*model] : nullptr);
-  deployment.weights = section.required("weights", size_up_to(kMostWeights, "1024TiB"));
-  Bytes reserve = kDefaultReserve;
-  section.read_into("reserve_per_device", from_text(parse_bytes), reserve);
-  const auto context_limit = section.optional("context_limit", tokens());
+  given.weights = section.optional("weights", size_up_to(kMostWeights, "1024TiB"));
+  section.read_into("reserve_per_device", from_text(parse_bytes), given.reserve);
+  section.read_into("memory_utilisation", positive_up_to(decimal_value, 1.0, "1"), given.utilisation);
+  section.read_into("kv_dtype", kv_format, deployment.kv_format);
+  given.engine = read_engine(section);
+  given.context_limit = section.optional("context_limit", tokens());
   section.read_into("seats", whole_number<std::uint32_t>(1, kMostSeats), deployment.seats);
   section.read_into("chunk_tokens", tokens(), deployment.chunk);
-  const auto measured = read_speed(section);
+  given.measured = read_speed(section);
   section.finish();
-  if (section.ok() && model_usable && draft.devices.usable(*device)) {
-    derive(section, deployment, fleet.models[*model], fleet.devices[*device], reserve, context_limit);
-  }
-  for (const auto& [field, time] : measured) deployment.speed.*field = time.count();
+  if (section.ok() && model_usable && draft.devices.usable(*device))
+    derive(section, deployment, fleet.models[*model], fleet.devices[*device], given);
+  for (const auto& [field, time] : given.measured) deployment.speed.*field = time.count();
   draft.deployment_devices.push_back(device.value_or(0));
   return deployment;
 }

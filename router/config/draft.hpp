@@ -2,7 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,7 +28,11 @@ class Names {
   /// Takes the next position for a thing that is not in the file, unless the file defines that name itself.
   bool define_if_new(const std::string& name);
 
+  /// The position of that very name, else of one that differs in upper and lower case only.
+  std::optional<std::uint32_t> find(std::string_view name) const;
   Checked<std::uint32_t> operator()(const YamlNode& node) const;
+  /// What to answer to a name that does not exist. `also`: names that would be known besides.
+  Complaint unknown(std::string_view name, std::span<const std::string> also = {}) const;
   bool usable(std::size_t position) const { return usable_[position]; }
 
  private:
@@ -55,6 +63,12 @@ void read_listeners(Section& top, ConfigDraft& draft);
 void read_limits(Section& top, ConfigDraft& draft);
 void read_emulator(Section& top, ConfigDraft& draft);
 void read_devices(Section& top, ConfigDraft& draft);
+/// Parsers of the name of a device or model, without regard to case: one of the file, or of the catalogue. A
+/// model of the catalogue is then taken into the fleet, which has all its devices already. The draft outlives
+/// them.
+using NameParser = std::function<Checked<std::uint32_t>(const YamlNode&)>;
+NameParser device_named(ConfigDraft& draft);
+NameParser model_named(ConfigDraft& draft);
 void read_models(Section& top, ConfigDraft& draft);
 void read_deployments(Section& top, ConfigDraft& draft);
 void read_pools(Section& top, ConfigDraft& draft);

@@ -1,7 +1,11 @@
-#include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "placement/catalogue/catalogue.hpp"
 #include "pricing/list_prices.hpp"
@@ -22,9 +26,39 @@ constexpr std::int64_t kMostExperts = 100'000;
 constexpr Bytes kMostKvPerToken{64 * 1024 * 1024};
 constexpr Bytes kMostState{1024 * kGibibyte};
 constexpr Bytes kMostHbm{64 * 1024 * kGibibyte};
+constexpr Bytes kMostWeights{1024 * 1024 * kGibibyte};
+constexpr std::int64_t kMostWorld = 100'000;
 
 constexpr std::array<std::pair<std::string_view, Fp8Dialect>, 3> kDialects{
     {{"none", Fp8Dialect::kNone}, {"ocp", Fp8Dialect::kOcp}, {"fnuz", Fp8Dialect::kFnuz}}};
+
+constexpr std::array<std::pair<std::string_view, Vendor>, 3> kVendors{
+    {{"amd", Vendor::kAmd}, {"nvidia", Vendor::kNvidia}, {"other", Vendor::kOther}}};
+
+constexpr std::array kFormats{NumberFormat::kBf16, NumberFormat::kFp8,   NumberFormat::kFp8Fnuz,
+                              NumberFormat::kInt4, NumberFormat::kMxfp4, NumberFormat::kNvfp4};
+
+template <class Thing>
+std::vector<std::string> names_of(std::span<const Thing> things) {
+  std::vector<std::string> names;
+  for (const Thing& thing : things) names.push_back(thing.name);
+  return names;
+}
+
+/// The catalogue's entry that a section starts from: the one its `catalogue` names, else the one of its own
+/// name.
+template <class Thing>
+const Thing* start_of(Section& section, const std::string& name, const Thing* (*find)(std::string_view),
+                      std::span<const Thing> all) {
+  const auto named = section.optional("catalogue", [&](const YamlNode& node) -> Checked<const Thing*> {
+    const Checked<std::string> text = text_value(node);
+    if (!text) return text.error();
+    if (const Thing* thing = find(*text)) return thing;
+    return Complaint{
+        fmt::format("the catalogue has no {}; {}", in_quotes(*text), suggestion(*text, names_of(all)))};
+  });
+  return named ? *named : find(name);
+}
 
 /// Reads one device over `device`, which holds what is known of that name already. Without such a start every
 /// figure must be given.
@@ -46,8 +80,13 @@ void read_device_figures(Section& section, bool known, Device& device) {
   figure("link_bandwidth", bandwidth, device.link_bandwidth);
   figure("collective_latency", from_text(parse_seconds), device.collective_latency);
   figure("layer_overhead", from_text(parse_seconds), device.layer_overhead);
+  section.read_into("vendor", one_of(kVendors), device.vendor);
   section.read_into("fp8_flops", positive(from_text(parse_flops)), device.fp8_flops);
+  section.read_into("fp4_flops", positive(from_text(parse_flops)), device.fp4_flops);
   section.read_into("link_pairwise", bandwidth, device.link_pairwise);
+  section.read_into("scale_up_world", whole_number<std::uint32_t>(1, kMostWorld), device.scale_up_world);
+  if (const auto network = section.optional("scale_out_bandwidth", bandwidth))
+    device.scale_out_bandwidth = network;
   section.read_into("fp8_dialect", one_of(kDialects), device.fp8_dialect);
   section.read_into("native_mxfp4", bool_value, device.native_mxfp4);
   section.read_into("native_nvfp4", bool_value, device.native_nvfp4);
@@ -85,22 +124,67 @@ void check_model(Section& section, const Model& model) {
   }
 }
 
+/// Sizes of checkpoints by format, over those already known.
+void read_weights(Section& model_section, Model& model) {
+  auto section = model_section.section("weights");
+  if (!section) return;
+  for (const NumberFormat format : kFormats) {
+    const auto size = section->optional(to_string(format), size_up_to(kMostWeights, "1024TiB"));
+    if (!size) continue;
+    std::erase_if(model.checkpoints, [&](const Checkpoint& each) { return each.format == format; });
+    model.checkpoints.push_back({.format = format, .also = std::nullopt, .weights = *size});
+  }
+  section->finish();
+}
+
+/// Bytes of KV cache and state. A figure that is given takes the place of the catalogue's finer ones.
+void read_cache_figures(Section& section, bool known, Model& model) {
+  const auto per_token = size_up_to(kMostKvPerToken, "64MiB");
+  if (const auto given =
+          known ? section.optional("kv_per_token", per_token) : section.demanded("kv_per_token", per_token)) {
+    model.kv_per_token = *given;
+    model.kv_per_token_fp8.reset();
+  }
+  if (const auto given = section.optional("kv_per_token_fp8", per_token)) model.kv_per_token_fp8 = given;
+  section.read_into("window", tokens(), model.window);
+  section.read_into("window_kv_per_token", per_token, model.window_kv_per_token);
+  if (const auto given = section.optional("state_per_sequence", size_up_to(kMostState, "1TiB"))) {
+    model.state_per_sequence = *given;
+    model.conv_state = {};
+  }
+  if ((model.window.value > 0) != (model.window_kv_per_token.value > 0))
+    section.report("window", "window and window_kv_per_token belong together; give both or neither");
+}
+
 Model read_model(Section& section) {
   const auto parameters = whole_number<std::int64_t>(1, kMostParameters);
-  Model model;
-  model.name = section.required("name", name_value);
-  model.total_parameters = section.required("total_parameters", parameters);
-  model.active_parameters = section.required("active_parameters", parameters);
-  model.layers = section.required("layers", whole_number<std::uint32_t>(1, kMostLayers));
-  model.hidden_size = section.required("hidden_size", whole_number<std::uint32_t>(1, kMostHidden));
-  model.kv_heads = section.required("kv_heads", whole_number<std::uint32_t>(1, kMostHeads));
+  const std::string name = section.required("name", name_value);
+  const Model* start = start_of(section, name, find_model, catalogue_models());
+  const bool known = start != nullptr;
+  Model model = known ? *start : Model{};
+  model.name = name;
+  const auto figure = [&]<class T, class F>(std::string_view key, const F& parse, T& field) {
+    if (known) {
+      section.read_into(key, parse, field);
+    } else {
+      field = section.required(key, parse);
+    }
+  };
+  figure("total_parameters", parameters, model.total_parameters);
+  figure("active_parameters", parameters, model.active_parameters);
+  figure("layers", whole_number<std::uint32_t>(1, kMostLayers), model.layers);
+  if (!known) model.full_attention_layers = model.layers;
+  figure("hidden_size", whole_number<std::uint32_t>(1, kMostHidden), model.hidden_size);
+  if (const auto heads = section.optional("heads", whole_number<std::uint32_t>(1, kMostHeads)))
+    model.heads = heads;
+  figure("kv_heads", whole_number<std::uint32_t>(1, kMostHeads), model.kv_heads);
   section.read_into("experts", whole_number<std::uint32_t>(0, kMostExperts), model.experts);
   section.read_into("experts_per_token", whole_number<std::uint32_t>(0, kMostExperts),
                     model.experts_per_token);
-  model.kv_per_token = section.required("kv_per_token", size_up_to(kMostKvPerToken, "64MiB"));
-  section.read_into("state_per_sequence", size_up_to(kMostState, "1TiB"), model.state_per_sequence);
-  model.attention_flops_per_pair = section.required("attention_flops_per_pair", parameters);
-  model.context_limit = section.required("context_limit", tokens());
+  read_cache_figures(section, known, model);
+  figure("attention_flops_per_pair", parameters, model.attention_flops_per_pair);
+  figure("context_limit", tokens(), model.context_limit);
+  read_weights(section, model);
   model.list_price = read_list_price(section);
   check_model(section, model);
   return model;
@@ -111,12 +195,12 @@ Model read_model(Section& section) {
 void read_devices(Section& top, ConfigDraft& draft) {
   std::vector<Device>& devices = draft.config.fleet.devices;
   top.for_each("devices", [&](Section& section) {
-    Device device;
-    device.name = section.required("name", name_value);
-    const auto known = std::ranges::find(catalogue_devices(), device.name, &Device::name);
-    const bool is_known = known != catalogue_devices().end();
-    if (is_known) device = *known;
-    read_device_figures(section, is_known, device);
+    const std::string name = section.required("name", name_value);
+    const Device* start = start_of(section, name, find_device, catalogue_devices());
+    Device device = start != nullptr ? *start : Device{};
+    // An entry of a known name changes that device, however the name is written.
+    device.name = start != nullptr && find_device(name) == start ? start->name : name;
+    read_device_figures(section, start != nullptr, device);
     check_device(section, device);
     section.finish();
     draft.devices.define(section, "name", device.name, section.ok());
@@ -128,12 +212,37 @@ void read_devices(Section& top, ConfigDraft& draft) {
 }
 
 void read_models(Section& top, ConfigDraft& draft) {
-  top.for_each_required("models", [&](Section& section) {
+  top.for_each("models", [&](Section& section) {
     Model model = read_model(section);
     section.finish();
     draft.models.define(section, "name", model.name, section.ok());
     draft.config.fleet.models.push_back(std::move(model));
   });
+}
+
+NameParser device_named(ConfigDraft& draft) {
+  return [&draft](const YamlNode& node) -> Checked<std::uint32_t> {
+    const Checked<std::string> name = text_value(node);
+    if (!name) return name.error();
+    if (const auto position = draft.devices.find(*name)) return *position;
+    const Device* device = find_device(*name);
+    if (device == nullptr) return draft.devices.unknown(*name);
+    return *draft.devices.find(device->name);  // the whole catalogue is in the draft
+  };
+}
+
+NameParser model_named(ConfigDraft& draft) {
+  return [&draft](const YamlNode& node) -> Checked<std::uint32_t> {
+    const Checked<std::string> name = name_value(node);
+    if (!name) return name.error();
+    if (const auto position = draft.models.find(*name)) return *position;
+    const Model* model = find_model(*name);
+    if (model == nullptr) return draft.models.unknown(*name, names_of(catalogue_models()));
+    draft.models.define_if_new(*name);
+    draft.config.fleet.models.push_back(*model);
+    draft.config.fleet.models.back().name = *name;  // clients ask for it as the file calls it
+    return *draft.models.find(*name);
+  };
 }
 
 }  // namespace fareway

@@ -129,7 +129,7 @@ void read_pool(Section& section, ConfigDraft& draft) {
   const PoolIndex position{static_cast<std::uint32_t>(fleet.pools.size())};
   Pool pool;
   pool.name = section.required("name", name_value);
-  const auto device = section.demanded("device", draft.devices);
+  const auto device = section.demanded("device", device_named(draft));
   if (device) pool.device = fleet.devices[*device].name;
   section.read_into("region", name_value, pool.region);
   pool.capacity = section.required("capacity", one_of(kCapacityKinds));

@@ -15,11 +15,9 @@ namespace {
 void warn_of_formats(const Fleet& fleet, std::vector<std::string>& warnings) {
   for (const Deployment& deployment : fleet.deployments) {
     if (deployment.format_support != FormatSupport::kEmulated) continue;
-    warnings.push_back(
-        fmt::format("deployment {}: its device emulates {}, which computes right but slower than its own "
-                    "formats; expect no "
-                    "better than bf16 speed",
-                    deployment.name, to_string(deployment.format)));
+    warnings.push_back(fmt::format("deployment {}: {} is emulated: {}; weights take {:.2f} times as long",
+                                   deployment.name, to_string(deployment.format), deployment.format_reason,
+                                   deployment.format_slowdown));
   }
 }
 

@@ -11,24 +11,17 @@ const Device& known(std::string_view name) {
   return *find_device(name);
 }
 
-TEST(FormatSupport, ConvertsOcpFp8OnAnFnuzDeviceAndNeverTheOtherWayRound) {
-  EXPECT_EQ(format_support(known("MI300X"), NumberFormat::kFp8), FormatSupport::kConverted);
-  EXPECT_EQ(format_support(known("MI300X"), NumberFormat::kFp8Fnuz), FormatSupport::kNative);
-  EXPECT_EQ(format_support(known("MI355X"), NumberFormat::kFp8), FormatSupport::kNative);
-  EXPECT_EQ(format_support(known("MI355X"), NumberFormat::kFp8Fnuz), FormatSupport::kWrong);
-  EXPECT_EQ(format_support(known("B300"), NumberFormat::kFp8Fnuz), FormatSupport::kWrong);
-}
-
-TEST(FormatSupport, EmulatesMxfp4WhereTheDeviceHasNone) {
-  EXPECT_EQ(format_support(known("MI300X"), NumberFormat::kMxfp4), FormatSupport::kEmulated);
-  EXPECT_EQ(format_support(known("MI355X"), NumberFormat::kMxfp4), FormatSupport::kNative);
-}
-
-TEST(FormatSupport, NamesOfFormatsAreReadBack) {
+TEST(NumberFormat, NamesAreReadBack) {
   for (const auto format : {NumberFormat::kBf16, NumberFormat::kFp8, NumberFormat::kFp8Fnuz,
                             NumberFormat::kInt4, NumberFormat::kMxfp4, NumberFormat::kNvfp4})
     EXPECT_EQ(parse_number_format(to_string(format)), format);
   EXPECT_FALSE(parse_number_format("fp7"));
+}
+
+TEST(AllReduce, TakesTheFitOfTheSmallestMeasuredGroupThatIsAsLarge) {
+  EXPECT_DOUBLE_EQ(known("B200").all_reduce(3).latency.count(), 7.2e-6) << "that of four";
+  EXPECT_EQ(known("B200").all_reduce(16).devices, 16U) << "nothing is measured: fixed latency over the links";
+  EXPECT_DOUBLE_EQ(known("B200").all_reduce(16).bus_bandwidth.value, 50e9) << "over the network";
 }
 
 TEST(GroupBandwidth, AMeshGivesASmallGroupOnlySomeOfItsLinks) {

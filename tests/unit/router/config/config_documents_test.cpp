@@ -144,20 +144,21 @@ TEST_F(ConfigDocuments, ReferenceStatesTheDefaultsOfADeployment) {
     return key.substr(key.rfind('.') + 1) + ": " + documented.at(key).default_value.value_or("none");
   };
   std::string degrees;
-  for (const char* key : {"tp", "ep", "dp", "dcp"}) {
+  for (const char* key : {"tp", "pp", "ep", "dp", "dcp"}) {
     degrees += (degrees.empty() ? "" : ", ") + stated_as(std::string("deployments[].parallelism.") + key);
   }
-  const std::string text = replaced(small_config(), "    weights: 16GB\n",
-                                    "    weights: 16GB\n    parallelism: {" + degrees + "}\n    " +
-                                        stated_as("deployments[].reserve_per_device") + "\n    " +
-                                        stated_as("deployments[].seats") + "\n    " +
-                                        stated_as("deployments[].chunk_tokens") + "\n");
+  const std::string text =
+      replaced(small_config(), "    weights: 16GB\n",
+               "    weights: 16GB\n    parallelism: {" + degrees + "}\n    " +
+                   stated_as("deployments[].reserve_per_device") + "\n    " +
+                   stated_as("deployments[].memory_utilisation") + "\n    " +
+                   stated_as("deployments[].kv_dtype") + "\n    " + stated_as("deployments[].seats") +
+                   "\n    " + stated_as("deployments[].chunk_tokens") + "\n");
   const Deployment stated = parse_config(text, "test.yaml").fleet.deployments[0];
   const Deployment implied = parse_config(small_config(), "test.yaml").fleet.deployments[0];
 
-  EXPECT_EQ(stated.parallelism.devices(), implied.parallelism.devices());
-  EXPECT_EQ(stated.parallelism.ep, implied.parallelism.ep);
-  EXPECT_EQ(stated.parallelism.dcp, implied.parallelism.dcp);
+  EXPECT_EQ(stated.parallelism, implied.parallelism);
+  EXPECT_EQ(stated.kv_format, implied.kv_format);
   EXPECT_EQ(stated.capacity.kv_pool, implied.capacity.kv_pool);
   EXPECT_EQ(stated.seats, implied.seats);
   EXPECT_EQ(stated.chunk, implied.chunk);
