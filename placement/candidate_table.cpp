@@ -14,7 +14,7 @@ class LaneWriter {
  public:
   LaneWriter(CandidateTile& tile, std::size_t lane) : tile_(tile), lane_(lane) {}
 
-  void speed(const Deployment& deployment);
+  void speed(const SpeedProfile& speed);
   void price(const Fleet& fleet, const Replica& replica);
   void work(const SpeedProfile& speed, const Deployment& deployment, const ReplicaLoad& load,
             double foreign_waiting, Seconds since_epoch);
@@ -29,9 +29,8 @@ class LaneWriter {
   std::size_t lane_;
 };
 
-void LaneWriter::speed(const Deployment& deployment) {
+void LaneWriter::speed(const SpeedProfile& speed) {
   constexpr double kSmallestShareLeft = 1e-30;
-  const SpeedProfile& speed = deployment.speed;
   set(tile_.per_prompt_token, speed.per_prompt_token);
   set(tile_.per_prompt_pair, speed.per_prompt_pair);
   set(tile_.per_sequence, speed.per_sequence);
@@ -111,7 +110,7 @@ CandidateTable::CandidateTable(const Fleet& fleet, TimePoint now)
     const Replica& replica = fleet.replicas[i];
     const ReplicaLoad load = load_of(fleet, replica, now);
     refresh(fleet, {i}, load, now);
-    set_curve({i}, stall_curve_of(fleet, replica, pace_of(fleet[replica.deployment].speed, load), now));
+    set_curve({i}, stall_curve_of(fleet, replica, pace_of(fleet.speed(replica), load), now));
   }
 }
 
@@ -120,9 +119,10 @@ void CandidateTable::refresh(const Fleet& fleet, ReplicaIndex index, const Repli
   const Deployment& deployment = fleet[replica.deployment];
   const Place& at = places_[index.value];
   LaneWriter lane(models_[at.model.value].tiles[at.tile], at.lane);
-  lane.speed(deployment);
+  lane.speed(fleet.speed(replica));
   lane.price(fleet, replica);
-  lane.work(deployment.speed, deployment, load, static_cast<double>(replica.foreign_waiting), now - epoch_);
+  lane.work(fleet.speed(replica), deployment, load, static_cast<double>(replica.foreign_waiting),
+            now - epoch_);
   lane.room(fleet, replica, load);
   lane.spreads(replica.errors);
   lane.feasibility(fleet, replica);

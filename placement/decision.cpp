@@ -41,20 +41,29 @@ void check(const CandidateTile& __restrict tile, const Ask& ask, TileScore& __re
   for (std::size_t i = 0; i < kLanes; ++i) {
     const std::uint32_t context = ask.context_needed > tile.context_limit[i] ? kContext : kNone;
     score.violated[i] = std::min(tile.violated[i], context);
+    score.preference[i] = 0;
   }
 }
 
-/// What the tenant's rules say of each pool; only asked where there are such rules.
+/// What the rules of tenant and operator say of each pool; only asked where there are such rules.
 void check_pools(const Question& question) {
   auto& verdicts = question.scratch.pools;
   verdicts.clear();
-  for (const Pool& pool : question.fleet.pools)
-    verdicts.push_back(violated_by_pool(question.shape, question.fleet, pool));
+  auto& preferences = question.scratch.preferences;
+  preferences.clear();
+  for (std::uint32_t pool = 0; pool < question.fleet.pools.size(); ++pool) {
+    verdicts.push_back(violated_by_pool(question.shape, question.fleet, PoolIndex{pool}));
+    const Usd preference = question.fleet.rules.preference(question.shape.rules, PoolIndex{pool});
+    preferences.push_back(-static_cast<float>(preference.value));
+  }
   const auto& tiles = question.candidates().tiles;
   for (std::size_t t = 0; t < tiles.size(); ++t) {
-    auto& violated = question.scratch.tiles[t].violated;
-    for (std::size_t i = 0; i < kLanes; ++i)
-      violated[i] = std::min(violated[i], static_cast<std::uint32_t>(verdicts[tiles[t].pool[i]]));
+    TileScore& score = question.scratch.tiles[t];
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      const std::uint32_t pool = tiles[t].pool[i];
+      score.violated[i] = std::min(score.violated[i], static_cast<std::uint32_t>(verdicts[pool]));
+      score.preference[i] = preferences[pool];
+    }
   }
 }
 
@@ -82,7 +91,7 @@ Cheapest add_up(std::span<TileScore> scores) {
   for (TileScore& score : scores) {
     for (std::size_t i = 0; i < kLanes; ++i) {
       const float missed = score.own_miss[i] + score.others_miss[i];
-      const float total = score.gpu[i] + missed;
+      const float total = score.gpu[i] + missed + score.preference[i];
       const bool feasible = score.violated[i] == kNone;
       score.total[i] = feasible ? total : kNever;
       totals[i] = std::min(totals[i], feasible ? total : kNever);
@@ -134,6 +143,15 @@ Weighed weigh(const Question& question) {
   return {pick(question.scores(), cheapest.total, question.shape.tie_break), cheapest.misses};
 }
 
+std::string_view rule_behind(const Question& question, Violation violated, PoolIndex pool) {
+  if (violated != Violation::kRule && violated != Violation::kRuleCap) return {};
+  const RuleSet& rules = question.fleet.rules;
+  const auto rule = violated == Violation::kRule
+                        ? rules.always_excluding(question.shape.rules, pool)
+                        : rules.excluding(question.shape.rules, pool, question.fleet.rule_in_flight);
+  return rule ? std::string_view(rules.rules()[*rule].name) : std::string_view{};
+}
+
 Candidate candidate_at(const Question& question, std::size_t position) {
   const TileScore& score = question.scratch.tiles[position / kLanes];
   const std::size_t lane = position % kLanes;
@@ -141,14 +159,19 @@ Candidate candidate_at(const Question& question, std::size_t position) {
                       .excluded_by = to_string(static_cast<Violation>(score.violated[lane]))};
   const Replica& replica = question.fleet[candidate.replica];
   if (replica.reading) candidate.reading_age = question.now - replica.read_at;
-  if (!candidate.excluded_by.empty()) return candidate;
+  if (!candidate.excluded_by.empty()) {
+    candidate.rule = rule_behind(question, static_cast<Violation>(score.violated[lane]), replica.pool);
+    return candidate;
+  }
   candidate.cached = {static_cast<std::int64_t>(score.cached[lane])};
   candidate.added_work = Seconds{score.added_work[lane]};
   candidate.prediction = {.ttft = Seconds{score.ttft[lane]},
                           .tpot = Seconds{score.tpot[lane]},
                           .miss_probability = score.miss_probability[lane]};
-  candidate.score = {
-      .gpu = {score.gpu[lane]}, .own_miss = {score.own_miss[lane]}, .others_miss = {score.others_miss[lane]}};
+  candidate.score = {.gpu = {score.gpu[lane]},
+                     .own_miss = {score.own_miss[lane]},
+                     .others_miss = {score.others_miss[lane]},
+                     .preference = {score.preference[lane]}};
   return candidate;
 }
 

@@ -20,18 +20,20 @@ struct Prediction {
   double miss_probability{};
 };
 
-/// The three dollar terms of a placement. They add up without weights.
+/// The three dollar terms of a placement, and what rules prefer. They add up without weights.
 struct Score {
-  Usd gpu;          ///< marginal: rate × the seconds this request adds; 0 on reserved capacity
-  Usd own_miss;     ///< worth of a miss × its probability
-  Usd others_miss;  ///< the same over everybody in flight there, with this request minus without
-  Usd total() const { return gpu + own_miss + others_miss; }
+  Usd gpu;           ///< marginal: rate × the seconds this request adds; 0 on reserved capacity
+  Usd own_miss;      ///< worth of a miss × its probability
+  Usd others_miss;   ///< the same over everybody in flight there, with this request minus without
+  Usd preference{};  ///< what the operator's rules take off: zero or less
+  Usd total() const { return gpu + own_miss + others_miss + preference; }
 };
 
 struct Candidate {
   ReplicaIndex replica{};
   std::string_view
-      excluded_by{};  ///< name of the first hard constraint that fails; empty for a feasible candidate
+      excluded_by{};        ///< name of the first hard constraint that fails; empty for a feasible candidate
+  std::string_view rule{};  ///< the rule's name where `excluded_by` is one; lives as long as the fleet
   Tokens cached{};
   Seconds added_work{};  ///< GPU seconds the request adds to this replica
   Prediction prediction{};
@@ -69,6 +71,7 @@ struct Decision {
 struct DecisionScratch {
   std::vector<TileScore> tiles;
   std::vector<Violation> pools;
+  std::vector<float> preferences;  ///< by pool
 };
 
 /// Cheapest replica in expected dollars among those that satisfy every hard constraint. Given equal inputs it

@@ -11,7 +11,9 @@
 #include "placement/model/deployment.hpp"
 #include "placement/prefix_cache.hpp"
 #include "placement/request_shape.hpp"
+#include "placement/rules/rule_set.hpp"
 #include "placement/service_class.hpp"
+#include "placement/speed_correction.hpp"
 #include "pricing/base/index.hpp"
 #include "pricing/base/units.hpp"
 
@@ -39,6 +41,7 @@ struct LoadReading {
   std::optional<double> kv_usage;  ///< 0..1
   std::optional<Tokens> kv_capacity;
   std::optional<std::uint32_t> seats;
+  std::optional<std::string> version;            ///< of the engine's software
   std::optional<std::int64_t> generated_tokens;  ///< counter since the engine started
   bool asleep{false};
   bool operator==(const LoadReading&) const = default;
@@ -49,13 +52,18 @@ struct InFlight {
   std::uint64_t id{};
   std::uint32_t slot{};  ///< where `LiveFleet` finds it again
   ClassIndex service_class;
+  TenantIndex tenant;
   TimePoint arrived;
   Tokens prompt;
   Tokens cached;
   double expected_output{};
   Tokens generated;                      ///< seen so far, or assumed where the answer is not streamed
   std::optional<TimePoint> first_token;  ///< nothing while it waits or prefills
+  std::optional<Tokens> output_limit;    ///< the client's own
+  Tokens judged;                         ///< `generated` when `expected_output` was last worked out
+  Tokens ticked;                         ///< `generated` at the last tick
   bool streamed{true};
+  Seconds predicted_prefill{};  ///< its own, part of `predicted_ttft`
   Seconds predicted_ttft{};
   Seconds predicted_tpot{};
 
@@ -100,6 +108,8 @@ struct Replica {
   PredictionErrors errors;
   double prefill_share{0};  ///< share of its time spent on prefills sent here, moving average over 20 s
   TimePoint prefill_share_at;
+  SpeedCorrection correction;         ///< what its times say of its deployment's profile
+  std::optional<SpeedProfile> speed;  ///< the profile as corrected; nothing until something was seen
   TimePoint
       prefill_ended;  ///< when it last sent a first token: whoever is next in its queue is prefilled since
   PrefixCache prefixes;
@@ -114,6 +124,8 @@ struct Fleet {
   std::vector<Replica> replicas;
   std::vector<ServiceClass> classes;
   std::vector<TenantRules> tenants;
+  RuleSet rules;
+  std::vector<std::uint32_t> rule_in_flight;  ///< requests that each rule's cap counts now
 
   const Model& operator[](ModelIndex i) const { return models[i.value]; }
   const Deployment& operator[](DeploymentIndex i) const { return deployments[i.value]; }
@@ -122,6 +134,10 @@ struct Fleet {
   const ServiceClass& operator[](ClassIndex i) const { return classes[i.value]; }
   const TenantRules& operator[](TenantIndex i) const { return tenants[i.value]; }
 
+  /// How fast the replica is, by its profile and by what was seen of it.
+  const SpeedProfile& speed(const Replica& replica) const {
+    return replica.speed ? *replica.speed : (*this)[replica.deployment].speed;
+  }
   /// Devices × price: what one replica of this kind costs an hour.
   NanoUsdPerHour group_rate(const Replica& replica) const;
 };

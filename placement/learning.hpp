@@ -1,35 +1,31 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
+#include "placement/estimates/answer_lengths.hpp"
+#include "placement/estimates/prompt_tokens.hpp"
 #include "placement/fleet.hpp"
 #include "pricing/base/index.hpp"
 #include "pricing/base/units.hpp"
 
 namespace fareway {
 
-/// What finished requests teach about the next ones: how many tokens a byte of prompt makes, how long answers
-/// are, how wrong predictions are. Moving averages; not thread-safe.
+/// What finished requests teach about the next ones: how many tokens a prompt makes, how long answers are.
+/// Not thread-safe.
 class Estimates {
  public:
   Estimates(std::size_t models, std::size_t classes);
 
-  /// How far below the estimate a prompt may lie, relative: code and CJK differ from prose by about that.
-  static constexpr double kPromptError = 0.3;
+  PromptEstimate prompt(ModelIndex model, const PromptContent& content) const;
+  const AnswerLengths& answers() const { return answers_; }
 
-  Tokens prompt(ModelIndex model, std::size_t bytes) const;
-  Tokens output(ModelIndex model, ClassIndex service_class, std::optional<Tokens> limit) const;
-
-  void saw_prompt(ModelIndex model, std::size_t bytes, Tokens prompt);
-  void saw_output(ModelIndex model, ClassIndex service_class, Tokens output);
+  void saw_prompt(ModelIndex model, const PromptContent& content, Tokens prompt);
+  void saw_answer(const AnswerKind& kind, Tokens length) { answers_.learn(kind, length); }
 
  private:
-  std::size_t classes_;
-  std::vector<double> tokens_per_byte_;
-  std::vector<double> overhead_tokens_;
-  std::vector<double> mean_output_;
+  std::vector<PromptTokens> prompts_;  // by model
+  AnswerLengths answers_;
 };
 
 /// Folds one outcome into the spread of a replica's predictions: a 1 % moving average of squared log errors,

@@ -1,6 +1,7 @@
 #include "placement/live_fleet.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <utility>
@@ -13,6 +14,9 @@ namespace {
 constexpr std::int64_t kTokensToJudgeTpot = 16;
 constexpr double kUnknownForeignContext = 1024;
 constexpr Seconds kLongestEpoch{60};
+constexpr double kFewestTokensToLearn = 8;   // in one tick; fewer say more of buffers than of steps
+constexpr double kMostPrefillToLearn = 0.5;  // share of the replica's time
+constexpr double kOwnShareToLearn = 0.3;     // of the predicted TTFT
 
 /// Share of the replica's time the request is expected to take while it stays: seconds of work it adds over
 /// seconds it stays, in millionths.
@@ -33,6 +37,8 @@ LiveFleet::LiveFleet(Fleet fleet, PriceBook prices, TimePoint now, WallTime wall
       table_(fleet_, now),
       suffering_(fleet_.replicas.size()),
       slots_(fleet_.replicas.size()) {
+  ticked_at_ = now;
+  fleet_.rule_in_flight.assign(fleet_.rules.rules().size(), 0);
   for (std::uint32_t i = 0; i < fleet_.pools.size(); ++i)
     fleet_.pools[i].per_device_hour = prices_.price(PoolIndex{i}, wall_now);
   for (std::uint32_t i = 0; i < fleet_.replicas.size(); ++i) {
@@ -55,19 +61,18 @@ Decision LiveFleet::decide(const RequestShape& shape, std::span<const ReplicaInd
   return fareway::decide(shape, fleet_, table_, excluded, now, scratch_);
 }
 
-Tokens LiveFleet::estimate_prompt(ModelIndex model, std::size_t bytes) const {
-  return estimates_.prompt(model, bytes);
+PromptEstimate LiveFleet::estimate_prompt(ModelIndex model, const PromptContent& content) const {
+  return estimates_.prompt(model, content);
 }
 
-Tokens LiveFleet::estimate_output(ModelIndex model, ClassIndex service_class,
-                                  std::optional<Tokens> limit) const {
-  return estimates_.output(model, service_class, limit);
+Tokens LiveFleet::estimate_output(const AnswerKind& kind, std::optional<Tokens> limit) const {
+  return estimates_.answers().expected(kind, limit);
 }
 
 Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, TimePoint now) {
   Replica& replica = fleet_.replicas.at(candidate.replica.value);
   Slots& slots = slots_[candidate.replica.value];
-  const SpeedProfile& speed = fleet_[replica.deployment].speed;
+  const SpeedProfile& speed = fleet_.speed(replica);
   const Seconds prefill = speed.prefill(static_cast<double>((shape.prompt - candidate.cached).value),
                                         static_cast<double>(candidate.cached.value));
   replica.prefill_share = prefill_share(replica, now) + prefill.count() / kPrefillShareWindowSeconds;
@@ -85,15 +90,21 @@ Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, T
   replica.in_flight.push_back({.id = id,
                                .slot = slot,
                                .service_class = shape.service_class,
+                               .tenant = shape.tenant,
                                .arrived = now,
                                .prompt = shape.prompt,
                                .cached = candidate.cached,
                                .expected_output = static_cast<double>(shape.expected_output.value),
                                .generated = {},
                                .first_token = {},
+                               .output_limit = shape.output_limit,
+                               .judged = {},
+                               .ticked = {},
                                .streamed = shape.streamed,
+                               .predicted_prefill = prefill,
                                .predicted_ttft = candidate.prediction.ttft,
                                .predicted_tpot = candidate.prediction.tpot});
+  count_for_caps(shape, replica.pool, 1);
   const Seconds pace = refresh(candidate.replica, now);
   suffering_[candidate.replica.value].added(fleet_, replica, pace, now);
   table_.set_curve(candidate.replica, suffering_[candidate.replica.value].sum());
@@ -109,6 +120,7 @@ void LiveFleet::first_token(const Flight& flight, TimePoint now) {
   if (entry.first_token) return;
   entry.first_token = replica.prefill_ended = now;
   saw_ttft(replica.errors[kind_of(entry.prompt)], entry.predicted_ttft, now - entry.arrived);
+  learn_prefill(replica, entry, now - entry.arrived);
   const Seconds pace = refresh(flight.replica, now);
   suffering_[flight.replica.value].changed(fleet_, replica, *position, pace, now);
   table_.set_curve(flight.replica, suffering_[flight.replica.value].sum());
@@ -119,14 +131,14 @@ void LiveFleet::generated(const Flight& flight, Tokens more) {
     fleet_.replicas[flight.replica.value].in_flight[*position].generated += more;
 }
 
-NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape, std::size_t prompt_bytes,
+NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape,
                        const std::optional<TokenUsage>& usage, bool completed, TimePoint now) {
   Replica& replica = fleet_.replicas.at(flight.replica.value);
   const std::optional<std::size_t> position = position_of(flight);
   if (position && completed && usage) {
     const InFlight& entry = replica.in_flight[*position];
-    estimates_.saw_prompt(shape.model, prompt_bytes, usage->prompt);
-    estimates_.saw_output(shape.model, shape.service_class, usage->completion);
+    estimates_.saw_prompt(shape.model, shape.content, usage->prompt);
+    estimates_.saw_answer({shape.tenant, shape.model, shape.service_class}, usage->completion);
     if (entry.streamed && entry.first_token && usage->completion.value >= kTokensToJudgeTpot)
       saw_tpot(replica.errors[kind_of(entry.prompt)], entry.predicted_tpot,
                Seconds{now - *entry.first_token} / static_cast<double>(usage->completion.value - 1));
@@ -136,6 +148,7 @@ NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape, std::siz
   }
   if (position) {
     take_out(flight.replica, *position);
+    count_for_caps(shape, replica.pool, -1);
     const Seconds pace = refresh(flight.replica, now);
     suffering_[flight.replica.value].removed(fleet_, replica, *position, pace, now);
     table_.set_curve(flight.replica, suffering_[flight.replica.value].sum());
@@ -147,7 +160,10 @@ void LiveFleet::apply(ReplicaIndex index, const LoadReading& reading, TimePoint 
   Replica& replica = fleet_.replicas.at(index.value);
   const bool restarted = replica.reading && replica.reading->generated_tokens && reading.generated_tokens &&
                          *reading.generated_tokens < *replica.reading->generated_tokens;
+  const bool updated = replica.reading && replica.reading->version && reading.version &&
+                       *reading.version != *replica.reading->version;
   if (restarted) replica.prefixes.clear();
+  if (restarted || updated) replica.correction.doubt();
   replica.reading = reading;
   replica.read_at = now;
   replica.health.probe_succeeded(began, now);
@@ -207,6 +223,11 @@ void LiveFleet::tick(TimePoint now, WallTime wall_now) {
   for (std::size_t i = 0; i < meters_.size(); ++i)
     meters_[i].set_rate(fleet_.group_rate(fleet_.replicas[i]), now);
   assume_progress(now);
+  for (std::uint32_t i = 0; i < fleet_.replicas.size(); ++i) {
+    learn_pace({i}, now);
+    expect_remaining(fleet_.replicas[i]);
+  }
+  ticked_at_ = now;
   table_.refresh_all(fleet_, now);
   for (std::uint32_t i = 0; i < fleet_.replicas.size(); ++i) renew({i}, now);
 }
@@ -221,6 +242,55 @@ void LiveFleet::assume_progress(TimePoint now) {
       entry.first_token = first_token;
       if (entry.predicted_tpot.count() > 0) entry.generated = {std::llround(decoded / entry.predicted_tpot)};
     }
+  }
+}
+
+/// How long a step took since the last tick: the streams that decoded all the time, over the tokens they got.
+/// Where prefills took much of the time, that says little of steps.
+void LiveFleet::learn_pace(ReplicaIndex index, TimePoint now) {
+  Replica& replica = fleet_.replicas[index.value];
+  double streams = 0;
+  double tokens = 0;
+  for (InFlight& entry : replica.in_flight) {
+    const bool all_the_time = entry.streamed && entry.first_token && *entry.first_token <= ticked_at_;
+    const Tokens since = entry.generated - entry.ticked;
+    entry.ticked = entry.generated;
+    if (!all_the_time || entry.generated <= Tokens{0}) continue;
+    streams += 1;
+    tokens += static_cast<double>(since.value);
+  }
+  const Seconds elapsed = now - ticked_at_;
+  if (tokens < kFewestTokensToLearn || elapsed <= Seconds{0} || elapsed > kLongestEpoch) return;
+  const ReplicaLoad load = load_of(fleet_, replica, now);
+  if (load.prefill_share > kMostPrefillToLearn) return;
+  const Seconds step = elapsed * (streams / tokens) * (1 - load.prefill_share);
+  const SpeedProfile& profile = fleet_[replica.deployment].speed;
+  replica.correction.saw_step(profile, load.decoding, load.context, step);
+  replica.speed = replica.correction.applied_to(profile);
+}
+
+/// Of prompts whose own prefill is a good part of their wait: their TTFT is off by as much as prefills are,
+/// theirs and those ahead of them. The ratio is to what was predicted then, whatever was learned since.
+void LiveFleet::learn_prefill(Replica& replica, const InFlight& entry, Seconds measured) {
+  if (!entry.streamed || entry.predicted_prefill <= Seconds{0}) return;
+  if (entry.predicted_prefill < kOwnShareToLearn * entry.predicted_ttft) return;
+  const SpeedProfile& profile = fleet_[replica.deployment].speed;
+  replica.correction.saw_prefill(profile, static_cast<double>((entry.prompt - entry.cached).value),
+                                 static_cast<double>(entry.cached.value),
+                                 entry.predicted_prefill * (measured / entry.predicted_ttft));
+  replica.speed = replica.correction.applied_to(profile);
+}
+
+/// What an answer has still to come changes with what came; worth working out anew for every tenth more of
+/// it.
+void LiveFleet::expect_remaining(Replica& replica) {
+  const ModelIndex model = fleet_[replica.deployment].model;
+  for (InFlight& entry : replica.in_flight) {
+    if (entry.generated.value * 10 <= entry.judged.value * 11) continue;
+    const auto seen = static_cast<double>(entry.generated.value);
+    const AnswerKind kind{entry.tenant, model, entry.service_class};
+    entry.expected_output = seen + estimates_.answers().remaining(kind, seen, entry.output_limit);
+    entry.judged = entry.generated;
   }
 }
 
@@ -240,6 +310,11 @@ void LiveFleet::take_out(ReplicaIndex replica, std::size_t position) {
   in_flight.pop_back();
 }
 
+void LiveFleet::count_for_caps(const RequestShape& shape, PoolIndex pool, std::int32_t by) {
+  for (RuleMask caps = fleet_.rules.capped(shape.rules, pool); caps != 0; caps &= caps - 1)
+    fleet_.rule_in_flight[static_cast<std::size_t>(std::countr_zero(caps))] += static_cast<std::uint32_t>(by);
+}
+
 /// Takes the replica's load over into the table and returns its pace.
 Seconds LiveFleet::refresh(ReplicaIndex index, TimePoint now) {
   const Seconds age = table_.since_epoch(now);
@@ -247,7 +322,7 @@ Seconds LiveFleet::refresh(ReplicaIndex index, TimePoint now) {
   const Replica& replica = fleet_[index];
   const ReplicaLoad load = load_of(fleet_, replica, now);
   table_.refresh(fleet_, index, load, now);
-  return pace_of(fleet_[replica.deployment].speed, load);
+  return pace_of(fleet_.speed(replica), load);
 }
 
 /// The same, and what its requests would suffer is worked out from how far they are.

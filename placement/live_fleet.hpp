@@ -45,9 +45,10 @@ class LiveFleet {
   Choice choose(const RequestShape& shape, std::span<const ReplicaIndex> excluded, TimePoint now);
   Decision decide(const RequestShape& shape, std::span<const ReplicaIndex> excluded, TimePoint now);
 
-  /// Tokens that `bytes` of prompt text make for this model, by what its engines reported lately.
-  Tokens estimate_prompt(ModelIndex model, std::size_t bytes) const;
-  Tokens estimate_output(ModelIndex model, ClassIndex service_class, std::optional<Tokens> limit) const;
+  /// Tokens that a prompt makes for this model, by what its engines reported lately.
+  PromptEstimate estimate_prompt(ModelIndex model, const PromptContent& content) const;
+  /// Tokens to expect of the answer, by what such requests lately got.
+  Tokens estimate_output(const AnswerKind& kind, std::optional<Tokens> limit) const;
 
   /// Places the request on `candidate.replica`: it counts there at once, and its meter runs.
   [[nodiscard]] Flight begin(const RequestShape& shape, const Candidate& candidate, TimePoint now);
@@ -55,8 +56,8 @@ class LiveFleet {
   void generated(const Flight& flight, Tokens more);
   /// Ends the flight and returns its charge. `usage`: what the engine reported, to learn from; nothing where
   /// it reported nothing. `completed`: the answer is whole, so its times and cached prefix may be learned.
-  NanoUsd end(const Flight& flight, const RequestShape& shape, std::size_t prompt_bytes,
-              const std::optional<TokenUsage>& usage, bool completed, TimePoint now);
+  NanoUsd end(const Flight& flight, const RequestShape& shape, const std::optional<TokenUsage>& usage,
+              bool completed, TimePoint now);
 
   void apply(ReplicaIndex replica, const LoadReading& reading, TimePoint began, TimePoint now);
   /// The engine is up, but its load could not be read: the last reading ages.
@@ -80,9 +81,13 @@ class LiveFleet {
 
   std::optional<std::size_t> position_of(const Flight& flight) const;
   void take_out(ReplicaIndex replica, std::size_t position);
+  void count_for_caps(const RequestShape& shape, PoolIndex pool, std::int32_t by);
   Seconds refresh(ReplicaIndex replica, TimePoint now);
   void renew(ReplicaIndex replica, TimePoint now);
   void assume_progress(TimePoint now);
+  void learn_pace(ReplicaIndex replica, TimePoint now);
+  void learn_prefill(Replica& replica, const InFlight& entry, Seconds measured);
+  void expect_remaining(Replica& replica);
 
   Fleet fleet_;
   PriceBook prices_;
@@ -93,6 +98,7 @@ class LiveFleet {
   std::vector<Slots> slots_;
   DecisionScratch scratch_;
   std::uint64_t next_flight_{1};
+  TimePoint ticked_at_;
 };
 
 }  // namespace fareway

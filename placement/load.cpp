@@ -11,7 +11,7 @@ double prefill_share(const Replica& replica, TimePoint now) {
 }
 
 ReplicaLoad load_of(const Fleet& fleet, const Replica& replica, TimePoint now) {
-  const SpeedProfile& speed = fleet[replica.deployment].speed;
+  const SpeedProfile& speed = fleet.speed(replica);
   ReplicaLoad load{.decoding = static_cast<double>(replica.foreign_running),
                    .context = replica.foreign_context,
                    .queued = static_cast<double>(replica.foreign_waiting),

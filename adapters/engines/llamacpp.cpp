@@ -91,6 +91,10 @@ std::string LlamaCpp::explain(unsigned status, std::string_view body) const {
 
 void LlamaCpp::read_capacity(std::string_view body, LoadReading& into) const {
   const json props = parse_json(body);
+  constexpr std::size_t kLongestVersion = 100;
+  const auto build = props.find("build_info");
+  if (build != props.end() && build->is_string())
+    into.version = build->get_ref<const std::string&>().substr(0, kLongestVersion);
   const auto slots = positive(props, "total_slots", std::numeric_limits<std::uint32_t>::max());
   if (!slots) return;
   into.seats = static_cast<std::uint32_t>(*slots);

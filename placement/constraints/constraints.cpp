@@ -13,6 +13,8 @@ std::string_view to_string(Violation violation) {
       return "region";
     case Violation::kPriceCeiling:
       return "price_ceiling";
+    case Violation::kRule:
+      return "rule";
     case Violation::kFormat:
       return "format";
     case Violation::kContext:
@@ -21,6 +23,8 @@ std::string_view to_string(Violation violation) {
       return "health";
     case Violation::kAsleep:
       return "asleep";
+    case Violation::kRuleCap:
+      return "rule_cap";
     case Violation::kFailedBefore:
       return "failed_before";
     case Violation::kAbsent:
@@ -33,17 +37,18 @@ std::string_view to_string(Violation violation) {
 
 bool permanent(std::string_view violation) {
   constexpr std::array kPermanent{Violation::kTenant, Violation::kRegion, Violation::kPriceCeiling,
-                                  Violation::kFormat, Violation::kContext};
+                                  Violation::kRule,   Violation::kFormat, Violation::kContext};
   return std::ranges::find(kPermanent, violation, [](Violation one) { return to_string(one); }) !=
          kPermanent.end();
 }
 
 bool restricted(const RequestShape& request, const Fleet& fleet) {
   const TenantRules& rules = fleet[request.tenant];
-  return !rules.models.empty() || !rules.regions.empty() || rules.max_per_device_hour;
+  return !rules.models.empty() || !rules.regions.empty() || rules.max_per_device_hour || request.rules != 0;
 }
 
-Violation violated_by_pool(const RequestShape& request, const Fleet& fleet, const Pool& pool) {
+Violation violated_by_pool(const RequestShape& request, const Fleet& fleet, PoolIndex index) {
+  const Pool& pool = fleet[index];
   const TenantRules& rules = fleet[request.tenant];
   const auto outside = [](const auto& allowed, const auto& value) {
     return !allowed.empty() && std::ranges::find(allowed, value) == allowed.end();
@@ -52,6 +57,8 @@ Violation violated_by_pool(const RequestShape& request, const Fleet& fleet, cons
   if (outside(rules.regions, pool.region)) return Violation::kRegion;
   if (rules.max_per_device_hour && pool.per_device_hour > *rules.max_per_device_hour)
     return Violation::kPriceCeiling;
+  if (fleet.rules.always_excluding(request.rules, index)) return Violation::kRule;
+  if (fleet.rules.excluding(request.rules, index, fleet.rule_in_flight)) return Violation::kRuleCap;
   return Violation::kNone;
 }
 
@@ -67,7 +74,7 @@ Violation violated_by_replica(const Fleet& fleet, const Replica& replica) {
 }
 
 Violation first_violated(const RequestShape& request, const Fleet& fleet, const Replica& replica) {
-  return std::min({violated_by_pool(request, fleet, fleet[replica.pool]),
+  return std::min({violated_by_pool(request, fleet, replica.pool),
                    violated_by_context(request, fleet[replica.deployment]),
                    violated_by_replica(fleet, replica)});
 }

@@ -15,10 +15,12 @@ enum class Violation : std::uint32_t {
   kTenant,        ///< the tenant may not use the model
   kRegion,        ///< its pool lies outside the tenant's regions
   kPriceCeiling,  ///< a device-hour costs more than the tenant allows
+  kRule,          ///< an operator's rule keeps such requests out of the pool
   kFormat,        ///< the device would misread the checkpoint's numbers
   kContext,       ///< prompt and answer exceed the engine's limit
   kHealth,        ///< out of rotation
   kAsleep,        ///< the engine has put its weights away
+  kRuleCap,       ///< as many requests as a rule allows are in flight there
   kFailedBefore,  ///< it already failed this request
   kAbsent,        ///< no replica at all: fills up a tile
   kNone
@@ -34,7 +36,7 @@ bool permanent(std::string_view violation);
 
 /// False: no pool is excluded for this tenant, so nobody needs to ask pool by pool.
 bool restricted(const RequestShape& request, const Fleet& fleet);
-Violation violated_by_pool(const RequestShape& request, const Fleet& fleet, const Pool& pool);
+Violation violated_by_pool(const RequestShape& request, const Fleet& fleet, PoolIndex pool);
 Violation violated_by_context(const RequestShape& request, const Deployment& deployment);
 Violation violated_by_replica(const Fleet& fleet, const Replica& replica);
 

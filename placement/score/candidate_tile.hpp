@@ -63,7 +63,8 @@ struct TileScore {
   FloatLanes gpu;
   FloatLanes own_miss;
   FloatLanes others_miss;
-  FloatLanes total;  ///< infinite for a candidate that is excluded
+  FloatLanes preference;  ///< of the operator's rules: dollars off, so never more than zero
+  FloatLanes total;       ///< infinite for a candidate that is excluded
   Lanes<std::uint32_t> violated;
 };
 

@@ -81,7 +81,7 @@ class Run {
     const Arrival& arrival = workload_.arrivals()[event.request];
     shape(event.request);
     live_.end(
-        *state.flight, shape_, 0,
+        *state.flight, shape_,
         TokenUsage{.prompt = {arrival.prompt}, .cached = {event.cached}, .completion = {arrival.output}},
         true, at(event.time));
     state.flight.reset();
@@ -105,7 +105,8 @@ class Run {
     const Arrival& arrival = workload_.arrivals()[id];
     shape_.service_class = arrival.service_class;
     shape_.prompt = {arrival.prompt};
-    shape_.expected_output = live_.estimate_output(shape_.model, arrival.service_class, std::nullopt);
+    shape_.expected_output =
+        live_.estimate_output({shape_.tenant, shape_.model, arrival.service_class}, std::nullopt);
     shape_.tie_break = arrival.tie_break;
     shape_.prefix.clear();
     for (const BlockId block : arrival.blocks)

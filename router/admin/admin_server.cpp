@@ -13,7 +13,6 @@
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/rate_policy.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -23,6 +22,7 @@
 #include "router/admin/pages.hpp"
 #include "router/admin/routes.hpp"
 #include "router/admin/views.hpp"
+#include "router/gateway/dry_run.hpp"
 
 namespace fareway {
 
@@ -35,10 +35,13 @@ namespace {
 using Socket = net::basic_stream_socket<tcp, LoopExecutor>;
 using Acceptor = net::basic_socket_acceptor<tcp, LoopExecutor>;
 using Stream = boost::beast::basic_stream<tcp, LoopExecutor, boost::beast::unlimited_rate_policy>;
-using Request = http::request_parser<http::empty_body>;
+using Request = http::request_parser<http::string_body>;
 
 constexpr std::size_t kMostConnections = 64;
 constexpr std::uint32_t kMostHeadBytes = 16 * 1024;
+/// A request to explain is read on the data loop, where it must not hold up tokens for more than a
+/// millisecond or two.
+constexpr std::uint64_t kMostBodyBytes = 4u << 20;
 constexpr std::chrono::seconds kIdleTimeout{30};
 constexpr std::chrono::seconds kWriteTimeout{30};
 constexpr std::chrono::milliseconds kDataLoopDeadline{2000};
@@ -106,14 +109,16 @@ class AdminServer::Server : public std::enable_shared_from_this<Server> {
   LoopAwaitable<bool> exchange(Stream& stream, boost::beast::flat_buffer& buffer);
   LoopAwaitable<bool> write(Stream& stream, http::response<http::string_body> response);
   // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
-  LoopAwaitable<AdminAnswer> answer(AdminRoute route);
+  LoopAwaitable<AdminAnswer> answer(AdminRoute route, std::string body);
   LoopAwaitable<AdminAnswer> readiness();
   LoopAwaitable<AdminAnswer> fleet();
   LoopAwaitable<AdminAnswer> decisions(std::size_t limit);
-  LoopAwaitable<AdminAnswer> decision(std::string request_id);
+  LoopAwaitable<AdminAnswer> decision(std::string request_id, bool text);
+  LoopAwaitable<AdminAnswer> explain(ExplainQuery query, std::string body);
 
   net::io_context& loop_;
   AdminParts parts_;
+  ShapeReader shapes_;  // used on the data loop only
   Acceptor acceptor_;
   LoopTimer accept_again_;
   std::set<Stream*> open_;
@@ -174,6 +179,7 @@ LoopAwaitable<void> AdminServer::Server::serve(std::shared_ptr<Server> self, Soc
 LoopAwaitable<bool> AdminServer::Server::exchange(Stream& stream, boost::beast::flat_buffer& buffer) {
   Request parser;
   parser.header_limit(kMostHeadBytes);
+  parser.body_limit(kMostBodyBytes);
   stream.expires_after(kIdleTimeout);
   const auto [error, bytes] = co_await http::async_read(stream, buffer, parser, kAsTuple);
   if (malformed(error)) {
@@ -193,7 +199,7 @@ LoopAwaitable<bool> AdminServer::Server::exchange(Stream& stream, boost::beast::
   if (auto* refusal = std::get_if<AdminAnswer>(&routed)) {
     result = std::move(*refusal);
   } else {
-    result = co_await answer(std::get<AdminRoute>(std::move(routed)));
+    result = co_await answer(std::get<AdminRoute>(std::move(routed)), std::move(parser.get().body()));
   }
   co_return co_await write(stream,
                            response_to(std::move(result), request.version(), head, request.keep_alive()));
@@ -206,7 +212,7 @@ LoopAwaitable<bool> AdminServer::Server::write(Stream& stream, http::response<ht
   co_return !error && response.keep_alive();
 }
 
-LoopAwaitable<AdminAnswer> AdminServer::Server::answer(AdminRoute route) {
+LoopAwaitable<AdminAnswer> AdminServer::Server::answer(AdminRoute route, std::string body) {
   switch (route.page) {
     case AdminPage::kConsole:
       co_return console_;
@@ -221,7 +227,9 @@ LoopAwaitable<AdminAnswer> AdminServer::Server::answer(AdminRoute route) {
     case AdminPage::kDecisions:
       co_return co_await decisions(route.limit);
     case AdminPage::kDecision:
-      co_return co_await decision(std::move(route.request_id));
+      co_return co_await decision(std::move(route.request_id), route.text);
+    case AdminPage::kExplain:
+      co_return co_await explain(std::move(route.explain), std::move(body));
   }
   co_return error_answer(404, "there is no such page", "not_found");
 }
@@ -254,7 +262,7 @@ LoopAwaitable<AdminAnswer> AdminServer::Server::decisions(std::size_t limit) {
   co_return records ? decisions_page(*records, parts_.config.fleet) : data_loop_busy();
 }
 
-LoopAwaitable<AdminAnswer> AdminServer::Server::decision(std::string request_id) {
+LoopAwaitable<AdminAnswer> AdminServer::Server::decision(std::string request_id, bool text) {
   auto read = [&log = parts_.decisions,
                request_id = std::move(request_id)]() -> std::optional<DecisionRecord> {
     const auto record = log.find(request_id);
@@ -265,7 +273,24 @@ LoopAwaitable<AdminAnswer> AdminServer::Server::decision(std::string request_id)
   if (!*found)
     co_return error_answer(404, "no decision with this request id; only the latest few thousand are kept",
                            "not_found");
+  if (text) co_return decision_text_page(**found, parts_.config.fleet);
   co_return decision_page(**found, parts_.config.fleet);
+}
+
+LoopAwaitable<AdminAnswer> AdminServer::Server::explain(ExplainQuery query, std::string body) {
+  DryRunRequest request{.path = query.path.empty() ? DryRunRequest{}.path : std::move(query.path),
+                        .key_id = std::move(query.key),
+                        .service_class = std::move(query.service_class),
+                        .session = std::move(query.session),
+                        .body = std::move(body)};
+  auto decide = [self = shared_from_this(), request = std::move(request)]() mutable {
+    return dry_run(std::move(request), self->parts_.config, self->parts_.fleet, self->shapes_,
+                   std::chrono::steady_clock::now(), std::chrono::system_clock::now());
+  };
+  const auto decided = co_await on_loop(parts_.data_loop, std::move(decide), kDataLoopDeadline);
+  if (!decided) co_return data_loop_busy();
+  if (!*decided) co_return error_answer(decided->error().status, decided->error().message, "refused");
+  co_return decision_text_page(**decided, parts_.config.fleet);
 }
 
 AdminServer::AdminServer(net::io_context& loop, AdminParts parts)

@@ -24,7 +24,7 @@ namespace fareway {
 struct AdminParts {
   const Config& config;
   boost::asio::io_context& data_loop;
-  const LiveFleet& fleet;
+  LiveFleet& fleet;
   const DecisionLog& decisions;
   const ThroughputWindow& throughput;
   const SqliteLedger& ledger;
@@ -32,10 +32,10 @@ struct AdminParts {
   const std::atomic<bool>& draining;
 };
 
-/// The operators' listener: /metrics, /healthz, /readyz, /admin/v1/fleet, /admin/v1/decisions[/{request-id}]
-/// and the console page at /. Read-only, without authentication: it belongs on an address only operators
-/// reach. Runs on its own loop with one thread, so that nothing here delays a token. Both loops must have
-/// stopped before either is destroyed.
+/// The operators' listener: /metrics, /healthz, /readyz, /admin/v1/fleet, /admin/v1/decisions[/{request-id}],
+/// /admin/v1/explain and the console page at /. Read-only, without authentication: it belongs on an address
+/// only operators reach. Runs on its own loop with one thread, so that nothing here delays a token. Both
+/// loops must have stopped before either is destroyed.
 class AdminServer {
  public:
   AdminServer(boost::asio::io_context& loop, AdminParts parts);

@@ -1,4 +1,5 @@
 #include "router/admin/explain.hpp"
+#include "router/admin/explain_text.hpp"
 #include "router/admin/json.hpp"
 #include "router/admin/pages.hpp"
 
@@ -19,10 +20,12 @@ Json candidate_json(const Candidate& candidate, const Decision& decision, const 
   if (!candidate.excluded_by.empty()) {
     // Nothing was predicted for it, and a zero would look like a price.
     json["excluded_by"] = candidate.excluded_by;
-    for (const char* unknown : {"cached_tokens", "added_gpu_seconds", "predicted", "usd"})
+    if (!candidate.rule.empty()) json["rule"] = candidate.rule;
+    for (const char* unknown : {"load_age_seconds", "cached_tokens", "added_gpu_seconds", "predicted", "usd"})
       json[unknown] = nullptr;
     return json;
   }
+  json["load_age_seconds"] = candidate.reading_age ? Json(candidate.reading_age->count()) : Json(nullptr);
   json["cached_tokens"] = candidate.cached.value;
   json["added_gpu_seconds"] = candidate.added_work.count();
   json["predicted"] = {{"ttft_seconds", candidate.prediction.ttft.count()},
@@ -31,6 +34,7 @@ Json candidate_json(const Candidate& candidate, const Decision& decision, const 
   json["usd"] = {{"gpu", candidate.score.gpu.value},
                  {"own_miss", candidate.score.own_miss.value},
                  {"others_miss", candidate.score.others_miss.value},
+                 {"preference", candidate.score.preference.value},
                  {"total", candidate.score.total().value}};
   return json;
 }
@@ -61,11 +65,15 @@ Json request_json(const DecisionRecord& record, const Fleet& fleet) {
 }
 
 /// What came of it; everything is null while the request runs.
-Json result_json(const DecisionRecord& record) {
-  Json json{{"outcome", nullptr}, {"status", nullptr}, {"ttft_seconds", nullptr},
-            {"usage", nullptr},   {"cost", nullptr},   {"price", nullptr}};
+Json result_json(const DecisionRecord& record, const Fleet& fleet) {
+  Json json{{"outcome", nullptr},  {"status", nullptr}, {"ttft_seconds", nullptr}, {"late_seconds", nullptr},
+            {"miss_usd", nullptr}, {"usage", nullptr},  {"cost", nullptr},         {"price", nullptr}};
   if (record.ttft) json["ttft_seconds"] = record.ttft->count();
   if (!record.outcome) return json;
+  if (const auto late = lateness_of(record, fleet)) {
+    json["late_seconds"] = late->count();
+    json["miss_usd"] = fleet[record.shape.service_class].miss_dollars(*late).value;
+  }
   json["outcome"] = to_string(*record.outcome);
   if (record.status != 0) json["status"] = record.status;
   if (record.usage) {
@@ -91,7 +99,7 @@ Json summary_json(const DecisionRecord& record, const Fleet& fleet) {
       json["pool"] = fleet[fleet[*last.chosen].pool].name;
     }
   }
-  json.update(result_json(record));
+  json.update(result_json(record, fleet));
   return json;
 }
 
@@ -103,12 +111,19 @@ AdminAnswer decisions_page(const std::vector<DecisionRecord>& records, const Fle
   return json_answer(200, {{"decisions", std::move(decisions)}});
 }
 
+AdminAnswer decision_text_page(const DecisionRecord& record, const Fleet& fleet) {
+  return {.status = 200,
+          .content_type = "text/plain; charset=utf-8",
+          .body = explain_text(record, fleet),
+          .headers = {}};
+}
+
 AdminAnswer decision_page(const DecisionRecord& record, const Fleet& fleet) {
   Json json = request_json(record, fleet);
   json["attempts"] = Json::array();
   for (const Decision& attempt : record.attempts)
     json["attempts"].push_back(attempt_json(record.shape, attempt, fleet));
-  json["result"] = result_json(record);
+  json["result"] = result_json(record, fleet);
   return json_answer(200, json);
 }
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdint>
+#include <cstddef>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "router/admin/figures.hpp"
 
 namespace fareway {
 
@@ -26,33 +27,14 @@ constexpr std::array kPhrases{
     Phrase{"tenant", "may not serve this tenant", "may not serve this tenant"},
     Phrase{"region", "is outside the tenant's regions", "are outside the tenant's regions"},
     Phrase{"price_ceiling", "is dearer than the tenant allows", "are dearer than the tenant allows"},
+    Phrase{"rule", "is kept out by a rule", "are kept out by a rule"},
+    Phrase{"rule_cap", "has as many requests as a rule allows", "have as many requests as a rule allows"},
     Phrase{"format", "cannot run its checkpoint's number format",
            "cannot run their checkpoint's number format"},
     Phrase{"health", "is out of rotation", "are out of rotation"},
     Phrase{"asleep", "is asleep", "are asleep"},
     Phrase{"failed_before", "already failed this request", "already failed this request"},
 };
-
-/// "$0.00123": cents from a dollar up, three significant digits below it.
-std::string dollars(double amount) {
-  if (std::abs(amount) < kSameDollars) return "$0";
-  if (std::abs(amount) >= 1) return fmt::format("${:.2f}", amount);
-  const int decimals = 2 - static_cast<int>(std::floor(std::log10(std::abs(amount))));
-  std::string text = fmt::format("${:.{}f}", amount, decimals);
-  text.erase(text.find_last_not_of('0') + 1);
-  return text;
-}
-
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  const std::size_t first = number < 0 ? 1 : 0;
-  for (std::size_t at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
-std::string percent(double share) {
-  return fmt::format("{:.{}f} %", share * 100, share < 0.1 ? 1 : 0);
-}
 
 /// "a", "a and b", "a, b and c", "a, b, c and 4 more".
 std::string listed(const std::vector<std::string_view>& names) {
@@ -76,21 +58,37 @@ std::string verdict(std::string_view constraint, std::size_t count, const Reques
   return std::string(count == 1 ? phrase->one : phrase->many);
 }
 
-/// One clause a constraint, in the order in which they first appear.
+/// What kept a candidate out: the constraint, and of several rules which one.
+struct Exclusion {
+  std::string_view constraint;
+  std::string_view rule;
+  bool operator==(const Exclusion&) const = default;
+};
+
+Exclusion exclusion(const Candidate& candidate) {
+  return {.constraint = candidate.excluded_by, .rule = candidate.rule};
+}
+
+/// The name of the constraint, and of the rule where it is one.
+std::string name_of(const Exclusion& exclusion) {
+  if (exclusion.rule.empty()) return std::string(exclusion.constraint);
+  return fmt::format("{} {}", exclusion.constraint, exclusion.rule);
+}
+
+/// One clause a constraint or rule, in the order in which they first appear.
 std::vector<std::string> exclusions(const RequestShape& shape, const Decision& decision, const Fleet& fleet) {
-  std::vector<std::string_view> constraints;
+  std::vector<Exclusion> kinds;
   for (const Candidate& candidate : decision.candidates) {
     if (candidate.excluded_by.empty()) continue;
-    if (std::ranges::find(constraints, candidate.excluded_by) == constraints.end())
-      constraints.push_back(candidate.excluded_by);
+    if (std::ranges::find(kinds, exclusion(candidate)) == kinds.end()) kinds.push_back(exclusion(candidate));
   }
   std::vector<std::string> clauses;
-  for (const std::string_view constraint : constraints) {
+  for (const Exclusion& kind : kinds) {
     std::vector<std::string_view> names;
     for (const Candidate& candidate : decision.candidates)
-      if (candidate.excluded_by == constraint) names.push_back(fleet[candidate.replica].name);
-    clauses.push_back(
-        fmt::format("{} {} ({})", listed(names), verdict(constraint, names.size(), shape), constraint));
+      if (exclusion(candidate) == kind) names.push_back(fleet[candidate.replica].name);
+    clauses.push_back(fmt::format("{} {} ({})", listed(names), verdict(kind.constraint, names.size(), shape),
+                                  name_of(kind)));
   }
   return clauses;
 }
@@ -110,6 +108,8 @@ std::string advantage(const Candidate& chosen, const Candidate& other) {
   const double gpu = (other.score.gpu - chosen.score.gpu).value;
   const double own = (other.score.own_miss - chosen.score.own_miss).value;
   const double others = (other.score.others_miss - chosen.score.others_miss).value;
+  const double preference = (other.score.preference - chosen.score.preference).value;
+  if (preference > std::max({gpu, own, others})) return "a rule prefers its pool";
   if (gpu >= own && gpu >= others) return cheaper_gpu(chosen, other);
   if (own >= others)
     return fmt::format("likelier to meet the objective ({} to miss it against {})",
@@ -149,6 +149,10 @@ std::optional<Usd> margin(const Decision& decision) {
   const Candidate* second = runner_up(decision);
   if (chosen == nullptr || second == nullptr) return std::nullopt;
   return second->score.total() - chosen->score.total();
+}
+
+std::string exclusion_of(const Candidate& candidate) {
+  return name_of(exclusion(candidate));
 }
 
 std::string explain(const RequestShape& shape, const Decision& decision, const Fleet& fleet) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "router/admin/figures.hpp"
 #include "router/admin/json.hpp"
 #include "router/admin/pages.hpp"
 
@@ -100,6 +101,23 @@ Json deployment_json(const Fleet& fleet, const Replica& replica) {
       {"context_limit_tokens", deployment.context_limit.value}};
 }
 
+/// Measured time over the profile's; nothing was seen: null.
+Json speed_json(const SpeedFactor& factor) {
+  if (factor.seen <= 0) return nullptr;
+  return {{"ratio", factor.factor}, {"observations", factor.seen}, {"spread", factor.spread}};
+}
+
+Json slow_json(const SlowDown& slow, const Fleet& fleet) {
+  return {{"replica", fleet[slow.replica].name},
+          {"phase", to_string(slow.phase)},
+          {"times_profile", slow.of_profile},
+          {"times_siblings", or_null(slow.of_siblings)},
+          {"siblings", slow.siblings},
+          {"observations", slow.observations},
+          {"spread", slow.spread},
+          {"text", slow_down_text(slow, fleet)}};
+}
+
 Json replica_json(const Fleet& fleet, const Replica& replica, const ReplicaView& view, TimePoint now) {
   Json json{{"replica", replica.name}};
   json.update(deployment_json(fleet, replica));
@@ -107,6 +125,8 @@ Json replica_json(const Fleet& fleet, const Replica& replica, const ReplicaView&
   json["reported"] = reported_json(view, now);
   json["in_flight"] = {{"decoding", view.decoding}, {"before_first_token", view.before_first_token}};
   json["prediction_error"] = {{"ttft", view.errors.ttft}, {"tpot", view.errors.tpot}};
+  json["measured_over_profile"] = {{"prefill", speed_json(view.prefill)},
+                                   {"decode", speed_json(view.decode)}};
   json["rate_usd_per_hour"] = to_usd_per_hour(view.rate).value;
   json["generated_tokens_per_second"] = per_second(view.generating);
   json["usd_per_million_tokens"] = usd_per_million_tokens(view.rate, view.generating);
@@ -148,7 +168,10 @@ Json pool_json(const Fleet& fleet, std::uint32_t index, const FleetView& view) {
 AdminAnswer fleet_page(const FleetView& view, const Fleet& fleet) {
   Json pools = Json::array();
   for (std::uint32_t i = 0; i < fleet.pools.size(); ++i) pools.push_back(pool_json(fleet, i, view));
-  return json_answer(200, {{"at", calendar(view.wall_now)}, {"pools", std::move(pools)}});
+  Json slow = Json::array();
+  for (const SlowDown& one : view.slow_downs) slow.push_back(slow_json(one, fleet));
+  return json_answer(
+      200, {{"at", calendar(view.wall_now)}, {"slow_downs", std::move(slow)}, {"pools", std::move(pools)}});
 }
 
 }  // namespace fareway

@@ -39,6 +39,8 @@ AdminAnswer fleet_page(const FleetView& view, const Fleet& fleet);
 AdminAnswer decisions_page(const std::vector<DecisionRecord>& records, const Fleet& fleet);
 /// One request: every attempt, every candidate, and what happened.
 AdminAnswer decision_page(const DecisionRecord& record, const Fleet& fleet);
+/// The same as text for people, as `fareway explain` prints it.
+AdminAnswer decision_text_page(const DecisionRecord& record, const Fleet& fleet);
 /// The console, with a policy that lets it run its own script and style and fetch from this listener, and no
 /// more.
 AdminAnswer console_page();

@@ -23,6 +23,7 @@ constexpr std::array kFixedPaths{
     FixedPath{"/admin/v1/decisions", AdminPage::kDecisions},
 };
 constexpr std::string_view kDecisionPrefix = "/admin/v1/decisions/";
+constexpr std::string_view kExplainPath = "/admin/v1/explain";
 
 /// Undoes %XX; nothing where a percent sign is followed by anything else.
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -66,6 +67,25 @@ std::variant<AdminRoute, AdminAnswer> decisions(std::string_view query) {
                     .limit = too_long ? kMostDecisionsShown : std::min(limit, kMostDecisionsShown)};
 }
 
+std::variant<AdminRoute, AdminAnswer> explain(std::string_view method, std::string_view query) {
+  if (method != "POST") {
+    AdminAnswer refusal =
+        error_answer(405, "this decides for the request in the body: use POST", "method_not_allowed");
+    refusal.headers.emplace_back("Allow", "POST");
+    return refusal;
+  }
+  AdminRoute route{.page = AdminPage::kExplain};
+  for (const auto& [name, field] : {std::pair{"path", &ExplainQuery::path},
+                                    {"key", &ExplainQuery::key},
+                                    {"class", &ExplainQuery::service_class},
+                                    {"session", &ExplainQuery::session}}) {
+    auto value = percent_decoded(parameter(query, name).value_or(""));
+    if (!value) return error_answer(400, "the query is not percent-encoded properly", "bad_query");
+    route.explain.*field = std::move(*value);
+  }
+  return route;
+}
+
 }  // namespace
 
 std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::string_view target) {
@@ -74,6 +94,7 @@ std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::
   const std::string_view query =
       question == std::string_view::npos ? std::string_view{} : target.substr(question + 1);
 
+  if (path == kExplainPath) return explain(method, query);
   AdminRoute route{};
   if (const auto fixed = std::ranges::find(kFixedPaths, path, &FixedPath::path); fixed != kFixedPaths.end()) {
     route.page = fixed->page;
@@ -81,11 +102,13 @@ std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::
     auto id = percent_decoded(path.substr(kDecisionPrefix.size()));
     if (!id)
       return error_answer(400, "the request id in the path is not percent-encoded properly", "bad_path");
-    route = {.page = AdminPage::kDecision, .request_id = std::move(*id)};
+    route = {.page = AdminPage::kDecision,
+             .request_id = std::move(*id),
+             .text = parameter(query, "format") == "text"};
   } else {
     return error_answer(404,
                         "there is no such page; there are /, /metrics, /healthz, /readyz, /admin/v1/fleet, "
-                        "/admin/v1/decisions and /admin/v1/decisions/{request-id}",
+                        "/admin/v1/decisions, /admin/v1/decisions/{request-id} and /admin/v1/explain",
                         "not_found");
   }
   if (method != "GET" && method != "HEAD") {

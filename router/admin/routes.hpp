@@ -9,16 +9,26 @@
 
 namespace fareway {
 
-enum class AdminPage { kConsole, kMetrics, kHealth, kReady, kFleet, kDecisions, kDecision };
+enum class AdminPage { kConsole, kMetrics, kHealth, kReady, kFleet, kDecisions, kDecision, kExplain };
 
 /// Decisions one page shows when it does not say, and at most: copying them takes time from the data loop.
 inline constexpr std::size_t kDecisionsShown = 50;
 inline constexpr std::size_t kMostDecisionsShown = 500;
 
+/// What the query of /admin/v1/explain says of the request in its body; empty: not given.
+struct ExplainQuery {
+  std::string path;
+  std::string key;
+  std::string service_class;
+  std::string session;
+};
+
 struct AdminRoute {
   AdminPage page{AdminPage::kConsole};
   std::size_t limit{kDecisionsShown};  ///< of kDecisions
   std::string request_id{};            ///< of kDecision
+  bool text{false};                    ///< of kDecision: for people, by ?format=text
+  ExplainQuery explain{};              ///< of kExplain
 };
 
 /// Which page a request asks for, or the answer that refuses it: 405 for anything but GET and HEAD, 404 for

@@ -15,6 +15,8 @@ ReplicaView view_of(const Replica& replica, const Meter& meter, std::optional<To
           .decoding = decoding,
           .before_first_token = replica.in_flight.size() - decoding,
           .errors = replica.errors.widest(),
+          .prefill = replica.correction.prefill(),
+          .decode = replica.correction.decode(),
           .rate = meter.rate(),
           .charged = meter.charged(),
           .unsettled = meter.unsettled(),
@@ -26,7 +28,11 @@ ReplicaView view_of(const Replica& replica, const Meter& meter, std::optional<To
 
 FleetView view_of(const LiveFleet& fleet, const ThroughputWindow& throughput, TimePoint now,
                   WallTime wall_now) {
-  FleetView view{.now = now, .wall_now = wall_now, .pool_prices = {}, .replicas = {}};
+  FleetView view{.now = now,
+                 .wall_now = wall_now,
+                 .pool_prices = {},
+                 .replicas = {},
+                 .slow_downs = slow_downs(fleet.fleet())};
   for (const Pool& pool : fleet.fleet().pools) view.pool_prices.push_back(pool.per_device_hour);
   view.replicas.reserve(fleet.fleet().replicas.size());
   for (std::uint32_t i = 0; i < fleet.fleet().replicas.size(); ++i) {
@@ -60,6 +66,7 @@ DecisionRecord view_of(const DecisionRecord& record) {
   view.outcome = record.outcome;
   view.status = record.status;
   view.ttft = record.ttft;
+  view.duration = record.duration;
   view.usage = record.usage;
   view.cost = record.cost;
   view.price = record.price;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "placement/live_fleet.hpp"
+#include "placement/slow_downs.hpp"
 #include "router/observe/decision_log.hpp"
 #include "router/observe/throughput.hpp"
 
@@ -19,6 +20,8 @@ struct ReplicaView {
   std::size_t decoding{0};            ///< own requests past their first token
   std::size_t before_first_token{0};  ///< own requests that wait or prefill
   Spread errors;                      ///< the widest of all kinds of request
+  SpeedFactor prefill;                ///< measured ÷ profile
+  SpeedFactor decode;
   NanoUsdPerHour rate;
   NanoUsd charged;
   NanoUsd unsettled;
@@ -32,6 +35,7 @@ struct FleetView {
   WallTime wall_now;
   std::vector<NanoUsdPerHour> pool_prices;  ///< per device, by pool
   std::vector<ReplicaView> replicas;
+  std::vector<SlowDown> slow_downs;
 };
 FleetView view_of(const LiveFleet& fleet, const ThroughputWindow& throughput, TimePoint now,
                   WallTime wall_now);

@@ -29,6 +29,22 @@ int serve(const std::filesystem::path& config_file);
 /// Runs emulated engines at the endpoints of the configured replicas, of all pools or of those named.
 int emulate(const std::filesystem::path& config_file, const std::vector<std::string>& pools);
 
+/// Prints why a request went where it went: one paragraph, then every candidate's dollars. `admin_url`: of
+/// the running gateway; empty: its default address.
+int explain_decision(const std::string& request_id, const std::string& admin_url);
+
+struct ExplainOptions {
+  std::filesystem::path request_file;  ///< a request body; "-": standard input
+  std::string path{"/v1/chat/completions"};
+  std::string key;            ///< id of a key, never the key itself; empty: the first
+  std::string service_class;  ///< as in x-fareway-class
+  std::string session;        ///< as in x-session-id
+  std::string admin;          ///< of a running gateway; without it and with `config_file`: an idle fleet
+  std::filesystem::path config_file;
+};
+/// The same for a request that is not sent: on the fleet of a running gateway, or on an idle one.
+int explain_request(const ExplainOptions& options);
+
 struct ReportOptions {
   std::filesystem::path ledger_file;
   ReportKey by{ReportKey::kTenant};

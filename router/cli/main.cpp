@@ -32,6 +32,19 @@ class CommandLine {
     with_config(emulate_)->required();
     emulate_->add_option("--pool", pools_, "Only this pool; may be given more than once");
 
+    auto* id = explain_->add_option("id", request_id_, "Request id, as x-request-id of an answer");
+    auto* request = explain_->add_option("--request", explain_options_.request_file,
+                                         "A request body that is not sent; - is standard input");
+    id->excludes(request);
+    explain_->add_option("--admin", explain_options_.admin, "Admin listener, as http://127.0.0.1:9090");
+    with_config(explain_)->needs(request)->description(
+        "With --request: decide on an idle fleet of this configuration");
+    explain_->add_option("--path", explain_options_.path, "Where it would be sent")->capture_default_str();
+    explain_->add_option("--key", explain_options_.key,
+                         "Id of the key; the first one of the configuration else");
+    explain_->add_option("--class", explain_options_.service_class, "Service class");
+    explain_->add_option("--session", explain_options_.session, "Session id");
+
     ledger_->require_subcommand(1);
     auto* file = report_->add_option("--ledger", report_options_.ledger_file, "Ledger file");
     with_config(report_)->excludes(file);
@@ -61,6 +74,7 @@ class CommandLine {
     if (check_->parsed()) return fareway::check(config_file_);
     if (emulate_->parsed()) return fareway::emulate(config_file_, pools_);
     if (capacity_->parsed()) return fareway::print_capacity(capacity_options_);
+    if (explain_->parsed()) return explain();
     if (report_options_.ledger_file.empty()) {
       if (config_file_.empty())
         throw std::runtime_error("ledger report needs --ledger FILE or --config FILE");
@@ -97,11 +111,20 @@ class CommandLine {
     capacity_->add_flag("--json", options.json, "For programs");
   }
 
+  int explain() {
+    if (!request_id_.empty()) return fareway::explain_decision(request_id_, explain_options_.admin);
+    if (explain_options_.request_file.empty())
+      throw std::runtime_error("explain needs a request id or --request FILE");
+    explain_options_.config_file = config_file_;
+    return fareway::explain_request(explain_options_);
+  }
+
   CLI::App app_{"Fareway: a cost-aware router for mixed GPU fleets"};
   CLI::App* serve_{app_.add_subcommand("serve", "Run the gateway")};
   CLI::App* check_{app_.add_subcommand("check", "Check a configuration file")};
   CLI::App* emulate_{
       app_.add_subcommand("emulate", "Run emulated engines for the replicas of a configuration")};
+  CLI::App* explain_{app_.add_subcommand("explain", "Say why a request goes where it goes")};
   CLI::App* ledger_{app_.add_subcommand("ledger", "Read the ledger")};
   CLI::App* report_{ledger_->add_subcommand("report", "Requests, tokens and dollars, summed")};
   CLI::App* capacity_{app_.add_subcommand("capacity", "What fits on which devices, and why")};
@@ -110,6 +133,8 @@ class CommandLine {
   std::string report_key_{"tenant"};
   fareway::ReportOptions report_options_;
   fareway::CapacityOptions capacity_options_;
+  std::string request_id_;
+  fareway::ExplainOptions explain_options_;
 };
 
 }  // namespace

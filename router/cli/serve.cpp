@@ -19,7 +19,9 @@
 #include "adapters/engines/prober.hpp"
 #include "adapters/stores/sqlite_ledger.hpp"
 #include "placement/live_fleet.hpp"
+#include "placement/slow_downs.hpp"
 #include "router/admin/admin_server.hpp"
+#include "router/admin/figures.hpp"
 #include "router/cli/commands.hpp"
 #include "router/cli/idle_billing.hpp"
 #include "router/config/config.hpp"
@@ -65,6 +67,7 @@ class Service {
   void start_probers();
   void report(ReplicaIndex replica, const ProbeResult<LoadReading>& result, TimePoint began);
   void say_rotation(ReplicaIndex replica);
+  void say_slow_downs();
   void say_trouble(ReplicaIndex replica, const std::string& what);
   void tick();
   void write_idle_rows();
@@ -89,6 +92,7 @@ class Service {
   struct Said {
     bool serving{false};
     std::string trouble;
+    bool slow{false};
   };
   std::vector<Said> said_;  // what the log last said of each replica
   net::steady_timer tick_timer_{data_loop_};
@@ -101,6 +105,7 @@ Service::Service(Config config)
     : config_(std::move(config)),
       ledger_(config_.ledger_file),
       fleet_(config_.fleet, PriceBook{config_.price_schedules}, SteadyClock::now(), wall_now()),
+      decisions_(config_.decisions.keep, config_.decisions.sample),
       throughput_(config_.fleet.replicas.size()),
       metrics_(registry_, config_.fleet),
       idle_billing_(config_.fleet.replicas.size(), wall_now()),
@@ -171,12 +176,26 @@ void Service::say_trouble(ReplicaIndex replica, const std::string& what) {
   if (!what.empty()) spdlog::warn("{}: {}", fleet_.fleet()[replica].name, what);
 }
 
+/// With the evidence when it is found, and once more when it is over.
+void Service::say_slow_downs() {
+  std::vector<bool> slow(said_.size());
+  for (const SlowDown& found : slow_downs(fleet_.fleet())) {
+    slow[found.replica.value] = true;
+    if (!said_[found.replica.value].slow) spdlog::warn("{}", slow_down_text(found, fleet_.fleet()));
+  }
+  for (std::uint32_t i = 0; i < said_.size(); ++i) {
+    if (std::exchange(said_[i].slow, slow[i]) && !slow[i])
+      spdlog::info("{} is as fast as it should be again", fleet_.fleet()[ReplicaIndex{i}].name);
+  }
+}
+
 void Service::tick() {
   fleet_.tick(SteadyClock::now(), wall_now());
   metrics_.fleet_changed(fleet_);
   throughput_.fleet_changed(fleet_.fleet());
   metrics_.ledger_backlog(ledger_.backlog());
   for (std::uint32_t i = 0; i < said_.size(); ++i) say_rotation({i});  // requests take replicas out, too
+  say_slow_downs();
   if (SteadyClock::now() >= idle_rows_at_) {
     idle_rows_at_ += kIdleRowsEvery;
     write_idle_rows();

@@ -81,6 +81,7 @@ ConfigDraft read_config(const YamlNode& root, ReadingState& state) {
   Section top(root, {}, {}, state);
   read_listeners(top, draft);
   read_limits(top, draft);
+  read_decisions(top, draft);
   read_emulator(top, draft);
   read_devices(top, draft);
   read_models(top, draft);
@@ -89,6 +90,7 @@ ConfigDraft read_config(const YamlNode& root, ReadingState& state) {
   read_classes(top, draft);
   read_class_defaults(top, draft);
   read_tenants(top, draft);
+  read_rules(top, draft);
   top.finish();
   return draft;
 }
@@ -99,6 +101,7 @@ Config parse_config(std::string_view text, const std::string& name) {
   if (!root) throw ConfigError(name, state.problems.sorted());
   ConfigDraft draft = read_config(*root, state);
   if (!state.problems.empty()) throw ConfigError(name, state.problems.sorted());
+  draft.config.file = name;
   return std::move(draft.config);
 }
 

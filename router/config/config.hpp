@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -38,6 +40,12 @@ struct Limits {
   std::uint32_t max_attempts{3};                    ///< replicas tried for one request, the first included
 };
 
+/// Which decisions are kept for explaining.
+struct DecisionKeeping {
+  std::size_t keep{4096};  ///< the latest; beyond them the oldest leaves
+  double sample{1.0};      ///< share of requests whose decision is kept, by their id
+};
+
 /// How a replica is reached and read; parallel to `Fleet::replicas`.
 struct ReplicaAccess {
   Endpoint endpoint;
@@ -67,18 +75,28 @@ struct ClassDefault {
 /// Paths of the client API that generate something.
 std::span<const std::string_view> generation_paths();
 
+/// Where a section stands in its file, for warnings.
+struct ConfigPlace {
+  int line{0};
+  std::string path;                               ///< "rules[1]"
+  std::map<std::string, int, std::less<>> lines;  ///< of its keys
+};
+
 /// Everything one file says, checked and resolved: names have become indices, units have become types.
 struct Config {
+  std::string file;  ///< its name, for messages
   ListenAddress listen;
   ListenAddress admin;
   std::filesystem::path ledger_file;
   Limits limits;
+  DecisionKeeping decisions;
   Fleet fleet;
   std::vector<std::vector<PriceStep>> price_schedules;  ///< parallel to `fleet.pools`
   std::vector<ReplicaAccess> access;                    ///< parallel to `fleet.replicas`
   std::vector<ApiKey> keys;
   std::vector<ClassDefault> class_defaults;
-  double emulator_time_scale{1.0};  ///< only `fareway emulate` reads it
+  std::vector<ConfigPlace> rule_places;  ///< parallel to `fleet.rules.rules()`
+  double emulator_time_scale{1.0};       ///< only `fareway emulate` reads it
 };
 
 /// One thing wrong with a configuration file.

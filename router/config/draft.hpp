@@ -61,6 +61,7 @@ struct ConfigDraft {
 // One function a section, in the order in which later ones refer to earlier ones. `top` is the whole file.
 void read_listeners(Section& top, ConfigDraft& draft);
 void read_limits(Section& top, ConfigDraft& draft);
+void read_decisions(Section& top, ConfigDraft& draft);
 void read_emulator(Section& top, ConfigDraft& draft);
 void read_devices(Section& top, ConfigDraft& draft);
 /// Parsers of the name of a device or model, without regard to case: one of the file, or of the catalogue. A
@@ -75,6 +76,7 @@ void read_pools(Section& top, ConfigDraft& draft);
 void read_classes(Section& top, ConfigDraft& draft);
 void read_class_defaults(Section& top, ConfigDraft& draft);
 void read_tenants(Section& top, ConfigDraft& draft);
+void read_rules(Section& top, ConfigDraft& draft);
 
 /// Reads every section, with what is wrong in `state`. The draft is complete only where nothing is.
 ConfigDraft read_config(const YamlNode& root, ReadingState& state);

@@ -66,6 +66,15 @@ void read_limits(Section& top, ConfigDraft& draft) {
   section->finish();
 }
 
+void read_decisions(Section& top, ConfigDraft& draft) {
+  constexpr std::size_t kMostKept = 1'000'000;
+  auto section = top.section("decisions");
+  if (!section) return;
+  section->read_into("keep", whole_number<std::size_t>(1, kMostKept), draft.config.decisions.keep);
+  section->read_into("sample", positive_up_to(decimal_value, 1.0, "1"), draft.config.decisions.sample);
+  section->finish();
+}
+
 void read_emulator(Section& top, ConfigDraft& draft) {
   auto section = top.section("emulator");
   if (!section) return;

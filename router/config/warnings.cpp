@@ -8,6 +8,7 @@
 #include "placement/miss_value.hpp"
 #include "router/config/address_text.hpp"
 #include "router/config/config.hpp"
+#include "router/config/rule_review.hpp"
 
 namespace fareway {
 namespace {
@@ -66,6 +67,17 @@ void warn_of_cheap_misses(const Fleet& fleet, std::vector<std::string>& warnings
   }
 }
 
+void warn_of_rules(const Config& config, std::vector<std::string>& warnings) {
+  for (const RuleFinding& finding : review_rules(config.fleet.rules, config.fleet)) {
+    const ConfigPlace& place = config.rule_places[finding.rule];
+    const auto line = place.lines.find(finding.key);
+    warnings.push_back(fmt::format("{}:{}: {}{}{}: rule {} {}", config.file,
+                                   line == place.lines.end() ? place.line : line->second, place.path,
+                                   finding.key.empty() ? "" : ".", finding.key,
+                                   config.fleet.rules.rules()[finding.rule].name, finding.what));
+  }
+}
+
 void warn_of_network(const Config& config, std::vector<std::string>& warnings) {
   if (!is_loopback(config.admin)) {
     warnings.push_back(fmt::format(
@@ -90,6 +102,7 @@ std::vector<std::string> config_warnings(const Config& config) {
   warn_of_unused(config.fleet, warnings);
   warn_of_prices(config.fleet, warnings);
   warn_of_cheap_misses(config.fleet, warnings);
+  warn_of_rules(config, warnings);
   warn_of_network(config, warnings);
   return warnings;
 }

@@ -98,6 +98,12 @@ void Section::report_at(int line, std::string_view key, std::string what) {
   state_->problems.add(line, key_path(key), std::move(what));
 }
 
+std::map<std::string, int, std::less<>> Section::lines_of_keys() const {
+  std::map<std::string, int, std::less<>> lines;
+  for (const YamlNode::Entry& entry : map_->entries) lines.emplace(entry.key, entry.value->line);
+  return lines;
+}
+
 void Section::finish() {
   if (std::exchange(finished_, true)) return;
   int unknown = 0;

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -109,6 +110,9 @@ class Section {
   /// Reports the keys that were given and never asked for. Does nothing the second time.
   void finish();
 
+  /// Where the section stands, for what is said of it after reading.
+  ConfigPlace place() const { return {.line = map_->line, .path = path_, .lines = lines_of_keys()}; }
+
   /// No problem was found since reading of this section began, which is true of it and of what it holds as
   /// long as sections are read one after the other.
   bool ok() const { return state_->problems.count() == problems_before_; }
@@ -120,6 +124,7 @@ class Section {
   const YamlNode::Entry* entry(std::string_view key) const;
   const YamlNode* find(std::string_view key);
   std::vector<const YamlNode*> list_items(std::string_view key);
+  std::map<std::string, int, std::less<>> lines_of_keys() const;
   void report_duplicates();
   void report_missing(std::string_view key);
   void report_at(int line, std::string_view key, std::string what);

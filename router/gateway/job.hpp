@@ -18,7 +18,6 @@ struct Job {
   TimePoint arrived;  ///< last byte of the request read
   WallTime wall_arrived;
   RequestShape shape;
-  std::size_t prompt_bytes{0};
   bool stream{false};
   std::string session;           ///< hash in hex; empty: none
   std::string body;              ///< as it came

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include <xxhash.h>
+#include "router/gateway/shaping.hpp"
 
 namespace fareway {
 
@@ -32,12 +32,6 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-/// Hash of tenant and session id; never 0, which stands for no session.
-std::uint64_t session_hash(TenantIndex tenant, std::string_view id) {
-  if (id.empty()) return 0;
-  return std::max<std::uint64_t>(1, XXH3_64bits_withSeed(id.data(), id.size(), tenant.value + 1ull));
-}
-
 /// The class the client names; nothing where it names none.
 boost::system::result<std::optional<ClassIndex>, Refusal> asked_class(const LoopState& loop,
                                                                       const AcceptedRequest& request) {
@@ -47,15 +41,6 @@ boost::system::result<std::optional<ClassIndex>, Refusal> asked_class(const Loop
   if (found == loop.classes.end()) return refusals::unknown_class(loop.parts.config.fleet.classes);
   if (!request.key->allows(found->second)) return refusals::class_not_permitted(*name);
   return std::optional(found->second);
-}
-
-/// For a request that names no class: by path and model, else the key's default. A class the key may not use
-/// is passed over.
-ClassIndex default_class(const Config& config, const ApiKey& key, Api api, ModelIndex model) {
-  for (const ClassDefault& entry : config.class_defaults) {
-    if (entry.applies(path_of(api), model) && key.allows(entry.service_class)) return entry.service_class;
-  }
-  return key.default_class;
 }
 
 }  // namespace
@@ -81,26 +66,19 @@ boost::system::result<Job, Refusal> build_job(LoopState& loop, AcceptedRequest r
   if (model == loop.models.end() || !may_use(loop.parts.config.fleet[tenant], model->second)) {
     return refusals::model_not_found(facts.model);
   }
-  const LiveFleet& fleet = loop.parts.fleet;
-  const ClassIndex service_class =
-      *asked ? **asked : default_class(loop.parts.config, *request.key, request.api, model->second);
-  Job job;
-  job.shape.model = model->second;
-  job.shape.service_class = service_class;
-  job.shape.tenant = tenant;
-  job.shape.prompt = fleet.estimate_prompt(model->second, facts.prompt_bytes);
-  job.shape.prompt_error = Estimates::kPromptError;
-  job.shape.output_limit = facts.output_limit;
-  job.shape.expected_output = request.api == Api::kEmbeddings
-                                  ? Tokens{0}
-                                  : fleet.estimate_output(model->second, service_class, facts.output_limit);
   const std::string_view session = request.head->fields.find("x-session-id").value_or(facts.cache_key);
-  job.shape.session = session_hash(tenant, session);
-  job.shape.prefix = loop.shapes.prefix((std::uint64_t{tenant.value} << 32u) | model->second.value);
-  job.shape.streamed = facts.stream;
+  const RecognisedRequest recognised{
+      .api = request.api,
+      .tenant = tenant,
+      .model = model->second,
+      .service_class =
+          *asked ? **asked : default_class(loop.parts.config, *request.key, request.api, model->second),
+      .session = session};
+  Job job;
+  job.shape = shape_of(recognised, facts, loop.parts.fleet, request.wall_arrived);
+  job.shape.prefix = loop.shapes.prefix(prefix_seed(tenant, model->second));
   job.shape.tie_break = loop.random();
   job.session = session.empty() ? std::string{} : hex(job.shape.session);
-  job.prompt_bytes = facts.prompt_bytes;
   job.stream = facts.stream;
   job.splice = facts.ask_for_usage;
   job.request_id = std::move(request.request_id);

@@ -58,7 +58,7 @@ void Settlement::end_flight(const std::optional<TokenUsage>& usage, bool complet
   if (!flight_) return;
   const Fleet& fleet = parts_.fleet.fleet();
   const Replica& replica = fleet[*replica_];
-  const NanoUsd cost = parts_.fleet.end(*flight_, job_.shape, job_.prompt_bytes, usage, completed, now);
+  const NanoUsd cost = parts_.fleet.end(*flight_, job_.shape, usage, completed, now);
   charges_.push_back({replica.name, fleet[replica.pool].name, cost});
   flight_.reset();
 }
@@ -113,9 +113,11 @@ void Settlement::record(const LedgerRow& row) {
   record_->outcome = row.outcome;
   record_->status = row.status;
   record_->ttft = row.ttft;
+  record_->duration = row.duration;
   record_->usage = row.usage;
   record_->price = row.price;
   for (const Charge& charge : row.charges) record_->cost += charge.cost;
+  parts_.metrics.decision_turned_out(*record_, parts_.fleet.fleet());
 }
 
 }  // namespace fareway

@@ -208,7 +208,14 @@ class ShapeReader::Walk {
       if (limit && (!facts.output_limit || *limit < *facts.output_limit)) facts.output_limit = limit;
     }
     for (const auto& section : reader_.pieces_) {
-      for (const Piece& piece : section) facts.prompt_bytes += piece.weight;
+      for (const Piece& piece : section) {
+        facts.prompt_bytes += piece.weight;
+        if (piece.weight == piece.text.size()) {
+          facts.content.text += bytes_by_script(piece.text);
+        } else {
+          facts.content.media += Tokens{static_cast<std::int64_t>(piece.weight / kNumberWeight)};
+        }
+      }
     }
     const bool has_usage_option = api_ == Api::kChat || api_ == Api::kCompletions;
     if (!facts.stream || !has_usage_option) return;

@@ -29,6 +29,7 @@ struct RequestFacts {
   std::optional<Tokens> output_limit;  ///< smallest of the limits the client set
   std::string_view cache_key;          ///< `prompt_cache_key`; empty: none
   std::size_t prompt_bytes{0};         ///< text the model reads; media as told below
+  PromptContent content;               ///< the same by script; media and token ids in tokens
   /// Set where the client streams and did not ask for usage: what to splice in to be told it. The usage chunk
   /// this brings must then be kept from the client.
   std::optional<Splice> ask_for_usage;

@@ -23,18 +23,25 @@ struct DecisionRecord {
   std::optional<Outcome> outcome;  ///< nothing while the request runs
   int status{0};
   std::optional<Seconds> ttft;
+  std::optional<Seconds> duration;  ///< arrival to the last byte; nothing before it
   std::optional<TokenUsage> usage;
   NanoUsd cost;
   std::optional<NanoUsd> price;
 };
 
+/// Seconds past the target missed most; 0 where all were met; nothing where that is not known, or the answer
+/// is not whole.
+std::optional<Seconds> lateness_of(const DecisionRecord& record, const Fleet& fleet);
+
 /// The last decisions, found by request id. Bounded; owned by the data loop, not thread-safe.
 class DecisionLog {
  public:
-  /// `capacity`: records kept, at least 1; beyond it the oldest leaves.
-  explicit DecisionLog(std::size_t capacity = 4096);
+  /// `capacity`: records kept, at least 1; beyond it the oldest leaves. `sample`: share of requests kept,
+  /// chosen by their id, so that every router that sees a request chooses alike.
+  explicit DecisionLog(std::size_t capacity = 4096, double sample = 1);
 
-  /// Records stay valid through the shared pointer even after they leave the log.
+  /// A record to fill in. It stays valid through the shared pointer after it has left the log, or where it
+  /// never was in it because of sampling.
   std::shared_ptr<DecisionRecord> open(std::string request_id);
   /// Of two records with one id, the later; nullptr where none is kept.
   std::shared_ptr<const DecisionRecord> find(const std::string& request_id) const;
@@ -42,7 +49,10 @@ class DecisionLog {
   std::vector<std::shared_ptr<const DecisionRecord>> latest(std::size_t count) const;
 
  private:
+  bool sampled(const std::string& request_id) const;
+
   std::size_t capacity_;
+  double sample_;
   std::deque<std::shared_ptr<DecisionRecord>> records_;  // oldest first
   std::unordered_map<std::string, std::shared_ptr<DecisionRecord>> by_id_;
 };

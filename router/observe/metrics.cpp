@@ -11,6 +11,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "router/observe/learning_metrics.hpp"
 #include "router/observe/series.hpp"
 
 namespace fareway {
@@ -301,7 +302,8 @@ void Metrics::Families::charge(const LedgerRow& row, ModelIndex model, ClassInde
 }
 
 Metrics::Metrics(prometheus::Registry& registry, const Fleet& fleet)
-    : families_(std::make_unique<Families>(registry, fleet)) {}
+    : families_(std::make_unique<Families>(registry, fleet)),
+      learning_(std::make_unique<LearningMetrics>(registry, fleet)) {}
 Metrics::~Metrics() = default;
 
 void Metrics::request_started() {
@@ -345,6 +347,10 @@ void Metrics::request_ended(const LedgerRow& row, ModelIndex model, ClassIndex s
   if (row.price) cell.measures->price->Increment(to_usd(*row.price).value);
 }
 
+void Metrics::decision_turned_out(const DecisionRecord& record, const Fleet& fleet) {
+  learning_->request_ended(record, fleet);
+}
+
 void Metrics::request_refused(std::string_view reason_literal) {
   families_->refused->increment(reason_literal);
 }
@@ -362,6 +368,7 @@ void Metrics::ledger_backlog(std::size_t rows) {
 }
 
 void Metrics::fleet_changed(const LiveFleet& live) {
+  learning_->fleet_changed(live);
   const Fleet& fleet = live.fleet();
   std::vector<std::size_t> serving(fleet.models.size(), 0);
   for (std::uint32_t i = 0; i < fleet.replicas.size(); ++i) {

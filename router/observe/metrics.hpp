@@ -14,6 +14,9 @@ class Registry;
 
 namespace fareway {
 
+class LearningMetrics;
+struct DecisionRecord;
+
 /// Everything Prometheus sees of the router; docs/metrics.md names it all. Verbs in, names and labels inside;
 /// labels come from the configuration's own small sets (model, pool, class, replica, outcome), never from a
 /// request. Series are found once, here; an update is an array access. Any thread may call, but
@@ -34,6 +37,8 @@ class Metrics {
   /// was made.
   void request_ended(const LedgerRow& row, ModelIndex model, ClassIndex service_class,
                      std::optional<PoolIndex> pool);
+  /// The same request once its record is complete: how its predictions turned out.
+  void decision_turned_out(const DecisionRecord& record, const Fleet& fleet);
   /// Refused before a replica was chosen: "unauthorized", "bad_request", "too_large", "no_replica", ...
   /// (literals)
   /// ... (literals)
@@ -50,6 +55,7 @@ class Metrics {
  private:
   struct Families;
   std::unique_ptr<Families> families_;
+  std::unique_ptr<LearningMetrics> learning_;
 };
 
 }  // namespace fareway

@@ -106,6 +106,37 @@ def test_the_class_header_outranks_the_keys_class(fleet):
     assert gateway.chat(QWEN, "Hello", key=PRODUCT, headers={"x-fareway-class": "no-such"}).status_code == 400
 
 
+def test_explain_says_why_of_a_request_that_was_sent_and_of_one_that_was_not(fleet, tmp_path):
+    gateway = fleet.gateway
+    answer = gateway.chat(QWEN, words(3000), key=PRODUCT, max_tokens=64)
+    assert answer.status_code == 200, answer.text
+    request_id = answer.headers["x-request-id"]
+    sent = fareway.command("explain", request_id, "--admin", gateway.admin_url)
+    assert sent.returncode == 0, sent.stderr
+    assert sent.stdout.startswith(request_id)
+    assert "mi300x-qwen-pair costs $" in sent.stdout.replace("\n", " ")
+    assert "It ended as complete" in sent.stdout.replace("\n", " ")
+    assert "> mi300x-qwen-pair" in sent.stdout
+
+    body = tmp_path / "body.json"
+    body.write_text(json.dumps({"model": GLM, "messages": [{"role": "user", "content": words(190_000)}], "max_tokens": 16}))
+    live = fareway.command("explain", "--request", body, "--key", "research", "--admin", gateway.admin_url)
+    idle = fareway.command("explain", "--request", body, "--key", "research", "--config", gateway.path)
+    for told in (live, idle):
+        assert told.returncode == 0, told.stderr
+        assert "cannot hold" in told.stdout and "(context)" in told.stdout
+    rows = gateway.ledger.requests()
+    assert [row["request_id"] for row in rows] == [request_id], "what is only explained is not sent"
+
+
+def test_explain_says_what_is_wrong_with_the_question(fleet):
+    gateway = fleet.gateway
+    unknown = fareway.command("explain", "no-such-request", "--admin", gateway.admin_url)
+    assert unknown.returncode == 1 and "no decision with this request id" in unknown.stderr
+    nobody = fareway.command("explain", "x", "--admin", "http://127.0.0.1:1")
+    assert nobody.returncode == 1 and "no gateway answers at 127.0.0.1:1" in nobody.stderr
+
+
 class Traffic:
     """Clients that ask for GLM one request after another until told to stop; every other answer is a stream."""
 

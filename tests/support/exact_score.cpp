@@ -31,7 +31,7 @@ Seconds wait_for_room(const RequestShape& request, const Fleet& fleet, const Rep
   const Deployment& deployment = fleet[replica.deployment];
   if (load.decoding <= 0) return Seconds{0};
   const Seconds turnover = load.mean_remaining.value_or(static_cast<double>(request.expected_output.value)) *
-                           deployment.speed.step(load.decoding, load.context);
+                           fleet.speed(replica).step(load.decoding, load.context);
   const double seats = replica.reading && replica.reading->seats ? *replica.reading->seats : deployment.seats;
   const double seats_short = std::max(0.0, load.decoding + load.queued + 1 - seats);
   const Tokens kv_tokens = replica.reading && replica.reading->kv_capacity
@@ -73,7 +73,7 @@ Usd miss_dollars(const ServiceClass& service_class, const Course& course, const 
 Prediction exact_prediction(const RequestShape& request, const Fleet& fleet, const Replica& replica,
                             Tokens cached, TimePoint now) {
   const Deployment& deployment = fleet[replica.deployment];
-  const SpeedProfile& speed = deployment.speed;
+  const SpeedProfile& speed = fleet.speed(replica);
   const ReplicaLoad load = load_of(fleet, replica, now);
   const auto uncached = static_cast<double>((request.prompt - cached).value);
   const auto prompt = static_cast<double>(request.prompt.value);
@@ -106,7 +106,7 @@ Prediction exact_prediction(const RequestShape& request, const Fleet& fleet, con
 
 Disturbance disturbance(const RequestShape& request, const Fleet& fleet, const Replica& replica,
                         Tokens cached, TimePoint now) {
-  const SpeedProfile& speed = fleet[replica.deployment].speed;
+  const SpeedProfile& speed = fleet.speed(replica);
   const ReplicaLoad load = load_of(fleet, replica, now);
   const double sequences = load.decoding + load.queued;
   const double context = load.context + load.queued_context;
@@ -120,7 +120,7 @@ Disturbance disturbance(const RequestShape& request, const Fleet& fleet, const R
 Usd exact_others_miss(const RequestShape& request, const Fleet& fleet, const Replica& replica, Seconds stall,
                       Seconds slower, TimePoint now) {
   const ReplicaLoad load = load_of(fleet, replica, now);
-  const Seconds pace = pace_of(fleet[replica.deployment].speed, load);
+  const Seconds pace = pace_of(fleet.speed(replica), load);
   Usd sum;
   for (const InFlight& q : replica.in_flight) {
     const ServiceClass& objective = fleet[q.service_class];
@@ -146,9 +146,9 @@ Usd exact_others_miss(const RequestShape& request, const Fleet& fleet, const Rep
 
 Score exact_score(const RequestShape& request, const Fleet& fleet, const Replica& replica, Tokens cached,
                   TimePoint now) {
-  const Seconds added = fleet[replica.deployment].speed.added_work(
-      static_cast<double>((request.prompt - cached).value), static_cast<double>(cached.value),
-      static_cast<double>(request.expected_output.value));
+  const Seconds added = fleet.speed(replica).added_work(static_cast<double>((request.prompt - cached).value),
+                                                        static_cast<double>(cached.value),
+                                                        static_cast<double>(request.expected_output.value));
   const auto [stall, slower] = disturbance(request, fleet, replica, cached, now);
   const bool releasable = fleet[replica.pool].releasable();
   const Prediction prediction = exact_prediction(request, fleet, replica, cached, now);

@@ -55,6 +55,23 @@ TEST_F(Constraints, ACheckpointInTheWrongFormatIsNeverUsed) {
   EXPECT_EQ(violated(), "") << "an emulated one is slow, not wrong";
 }
 
+TEST_F(Constraints, TheOperatorsRulesBindAndAreNamed) {
+  builder.fleet().rules = RuleSet({{.name = "not here", .action = RuleAction::kForbid, .pools = {{0}}},
+                                   {.name = "three", .action = RuleAction::kCap, .most_in_flight = 3}},
+                                  {.models = 1, .classes = 2, .tenants = 1, .pools = 1});
+  EXPECT_EQ(violated(), "") << "no rule speaks of this request";
+  shape.rules = 0b01;
+  EXPECT_EQ(violated(), "rule");
+  const Decision decision = decide(shape, builder.fleet(), {}, kNow);
+  EXPECT_EQ(decision.candidates[0].rule, "not here");
+  EXPECT_TRUE(decision.hopeless());
+  shape.rules = 0b10;
+  builder.fleet().rule_in_flight = {0, 2};
+  EXPECT_EQ(violated(), "");
+  builder.fleet().rule_in_flight = {0, 3};
+  EXPECT_EQ(violated(), "rule_cap");
+}
+
 TEST_F(Constraints, TheTenantsRulesBind) {
   rules().regions = {"us"};
   EXPECT_EQ(violated(), "region");

@@ -129,6 +129,24 @@ TEST(Decide, AnEstimateAloneDoesNotRefuseWhatMayFit) {
   EXPECT_TRUE(decide(shape, builder.fleet(), {}, kNow).hopeless()) << "1,400 is 1,076 at least";
 }
 
+TEST(Decide, PaysForARulesPreferenceExactlyWhatTheRuleSays) {
+  FleetBuilder builder;
+  const ReplicaIndex cheap = builder.add({.name = "cheap", .usd_per_hour = 3.6});
+  const ReplicaIndex dear = builder.add({.name = "dear", .usd_per_hour = 36});  // $0.0009 more for 100 ms
+  const RuleSet::Sizes sizes{.models = 1, .classes = 2, .tenants = 1, .pools = 2};
+  const auto chosen_at = [&](double preference) {
+    builder.fleet().rules = RuleSet(
+        {{.name = "r", .action = RuleAction::kPrefer, .pools = {{1}}, .preference = {preference}}}, sizes);
+    RequestShape shape = request(100, 0, FleetBuilder::kBatch);
+    shape.rules = 1;
+    return decide(shape, builder.fleet(), {}, kNow);
+  };
+  EXPECT_EQ(chosen_at(0.0008).chosen, cheap);
+  EXPECT_EQ(chosen_at(0.0010).chosen, dear);
+  EXPECT_NEAR(chosen_at(0.0010).candidates[1].score.preference.value, -0.001, 1e-9);
+  EXPECT_EQ(chosen_at(0.0010).candidates[0].score.preference, Usd{0});
+}
+
 TEST(Decide, SpreadsEqualChoicesByTheTieBreakAlone) {
   FleetBuilder builder;
   for (const char* name : {"a", "b", "c"}) builder.add({.name = name});

@@ -45,7 +45,7 @@ TEST_F(LiveFleetTest, APlacedRequestCountsAtOnceSoThatABurstSpreads) {
 TEST_F(LiveFleetTest, TheMeterRunsFromPlacementToTheEnd) {
   const RequestShape shape = request(100, 10);
   const Flight flight = begin(shape, kNow);
-  EXPECT_EQ(fleet.end(flight, shape, 400, {}, true, kNow + seconds{3}), NanoUsd{3 * kNanoPerUsd});
+  EXPECT_EQ(fleet.end(flight, shape, {}, true, kNow + seconds{3}), NanoUsd{3 * kNanoPerUsd});
   EXPECT_EQ(in_flight(), 0U);
 }
 
@@ -54,7 +54,7 @@ TEST_F(LiveFleetTest, ChargesAndIdleAreThePriceTimesTheHours) {
   NanoUsd charges;
   for (int i = 0; i < 50; ++i) {
     const Flight flight = begin(shape, kNow + seconds{i});
-    charges += fleet.end(flight, shape, 400, {}, true, kNow + seconds{i} + milliseconds{700});
+    charges += fleet.end(flight, shape, {}, true, kNow + seconds{i} + milliseconds{700});
   }
   fleet.tick(kNow + hours{1}, WallTime{});
   const NanoUsd idle = fleet.meter(a).idle() + fleet.meter(b).idle();
@@ -98,14 +98,96 @@ TEST_F(LiveFleetTest, AnEngineThatRestartedHasAnEmptyCache) {
 }
 
 TEST_F(LiveFleetTest, LearnsTtftErrorsAndTokenRatiosFromWholeAnswersOnly) {
-  const RequestShape shape = request(100, 10);
+  RequestShape shape = request(100, 10);
+  shape.content.text.by_script[0] = 1000;
   const double before = fleet.fleet()[a].errors[PromptKind::kShort].ttft;
   const Flight flight = begin(shape, kNow);
   fleet.first_token(flight, kNow + seconds{30});
   EXPECT_GT(fleet.fleet()[flight.replica].errors[PromptKind::kShort].ttft, before);
-  const Tokens estimate = fleet.estimate_prompt(shape.model, 4000);
-  fleet.end(flight, shape, 1000, TokenUsage{{900}, {}, {5}}, false, kNow + seconds{31});
-  EXPECT_EQ(fleet.estimate_prompt(shape.model, 4000), estimate) << "a broken answer teaches nothing";
+  const auto estimate = [&] {
+    PromptContent content;
+    content.text.by_script[0] = 4000;
+    return fleet.estimate_prompt(shape.model, content).tokens;
+  };
+  const Tokens before_end = estimate();
+  fleet.end(flight, shape, TokenUsage{{900}, {}, {5}}, false, kNow + seconds{31});
+  EXPECT_EQ(estimate(), before_end) << "a broken answer teaches nothing";
+}
+
+TEST_F(LiveFleetTest, PricesASilentlySlowReplicaAsSlowWithinSeconds) {
+  // Both profiles say 10 ms a step; a takes 40. Nothing has ended, nothing has failed.
+  const RequestShape shape = request(100, 10'000);
+  const Flight slow = fleet.begin(shape, fleet.decide(shape, {}, kNow).candidates[0], kNow);
+  fleet.first_token(slow, kNow);
+  for (int second = 1; second <= 4; ++second) {
+    fleet.generated(slow, Tokens{25});
+    fleet.tick(kNow + seconds{second}, WallTime{});
+  }
+  EXPECT_NEAR(fleet.fleet().speed(fleet.fleet()[a]).step(1, 200).count(), 0.040, 0.004);
+  EXPECT_EQ(fleet.fleet().speed(fleet.fleet()[b]).step(1, 200), Seconds{0.010}) << "its sibling is as before";
+  const Decision decision = fleet.decide(shape, {}, kNow + seconds{4});
+  EXPECT_GT(decision.candidates[0].prediction.tpot, 3 * decision.candidates[1].prediction.tpot);
+  EXPECT_EQ(decision.chosen, b);
+}
+
+TEST_F(LiveFleetTest, LearnsPrefillFromWhatWasPredictedThenSoThatABurstDoesNotCountTwice) {
+  // Ten prompts are placed before the first token of any: each takes three times as long as its profile says.
+  const RequestShape shape = request(1000, 10);
+  std::vector<Flight> flights;
+  std::vector<Seconds> predicted;
+  for (int i = 0; i < 10; ++i) {
+    const Candidate on_a = fleet.decide(shape, {}, kNow).candidates[0];
+    predicted.push_back(on_a.prediction.ttft);
+    flights.push_back(fleet.begin(shape, on_a, kNow));
+  }
+  for (std::size_t i = 0; i < flights.size(); ++i)
+    fleet.first_token(flights[i], kNow + std::chrono::duration_cast<TimePoint::duration>(3 * predicted[i]));
+  EXPECT_NEAR(fleet.fleet()[a].correction.prefill().factor, 3, 0.3);
+}
+
+TEST_F(LiveFleetTest, DoubtsWhatItLearnedWhenTheEngineIsAnotherVersion) {
+  const RequestShape shape = request(100, 10'000);
+  const Flight flight = fleet.begin(shape, fleet.decide(shape, {}, kNow).candidates[0], kNow);
+  fleet.first_token(flight, kNow);
+  for (int second = 1; second <= 9; ++second) {
+    fleet.generated(flight, Tokens{50});
+    fleet.tick(kNow + seconds{second}, WallTime{});
+  }
+  const auto apply = [&](const char* version) {
+    fleet.apply(a, {.version = version}, kNow + seconds{9}, kNow + seconds{9});
+  };
+  apply("0.11.0");
+  EXPECT_GT(fleet.fleet()[a].correction.decode().seen, 5);
+  apply("0.11.0");
+  EXPECT_GT(fleet.fleet()[a].correction.decode().seen, 5);
+  apply("0.12.0");
+  EXPECT_LE(fleet.fleet()[a].correction.decode().seen, 1);
+}
+
+TEST_F(LiveFleetTest, ExpectsMoreOfAnAnswerThatOutlivedWhatWasExpected) {
+  const RequestShape shape = request(100, 20);
+  const Flight flight = begin(shape, kNow);
+  fleet.first_token(flight, kNow);
+  fleet.generated(flight, Tokens{500});
+  fleet.tick(kNow + seconds{5}, WallTime{});
+  EXPECT_GT(fleet.fleet()[flight.replica].in_flight[0].remaining(), 200) << "not one more token for ever";
+}
+
+TEST_F(LiveFleetTest, CountsRequestsForCapsFromPlacementToTheEnd) {
+  builder.fleet().rules =
+      RuleSet({{.name = "one at a time", .action = RuleAction::kCap, .most_in_flight = 1}},
+              {.models = 1, .classes = 2, .tenants = 1, .pools = 2});
+  LiveFleet capped(builder.fleet(), PriceBook{{{{WallTime{}, {1}}}, {{WallTime{}, {1}}}}}, kNow, WallTime{});
+  RequestShape shape = request(100, 10);
+  shape.rules = 1;
+  const Flight flight = capped.begin(shape, capped.choose(shape, {}, kNow).chosen.value(), kNow);
+  const Decision full = capped.decide(shape, {}, kNow);
+  EXPECT_EQ(full.chosen, std::nullopt);
+  EXPECT_EQ(full.candidates[0].excluded_by, "rule_cap");
+  EXPECT_EQ(full.candidates[0].rule, "one at a time");
+  EXPECT_FALSE(full.hopeless()) << "it will be served when the other has ended";
+  capped.end(flight, shape, {}, true, kNow);
+  EXPECT_TRUE(capped.choose(shape, {}, kNow).chosen);
 }
 
 TEST_F(LiveFleetTest, GeneratedTokensGrowTheContextTheReplicaHolds) {
@@ -139,7 +221,7 @@ TEST_F(LiveFleetTest, AFlightEndsOnce) {
   const RequestShape shape = request(100, 10);
   const Flight first = begin(shape, kNow);
   const Flight other = begin(shape, kNow);
-  fleet.end(first, shape, 400, {}, true, kNow + seconds{1});
+  fleet.end(first, shape, {}, true, kNow + seconds{1});
   EXPECT_EQ(in_flight(), 1U);
   fleet.generated(first, Tokens{5});
   fleet.first_token(first, kNow + seconds{2});
@@ -173,7 +255,7 @@ TEST_P(KeptTable, DecidesAsOneMadeAnew) {
       flights.emplace_back(live.begin(shape, live.choose(shape, {}, now).chosen.value(), now), shape);
     } else if (kind == 1) {
       const auto over = any();
-      live.end(over->first, over->second, 100, {}, false, now);
+      live.end(over->first, over->second, {}, false, now);
       flights.erase(over);
     } else if (kind == 2) {
       live.first_token(any()->first, now);

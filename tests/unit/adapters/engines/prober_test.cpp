@@ -189,14 +189,15 @@ TEST_F(ProberTest, TellsAnOperatorToStartLlamaCppWithMetrics) {
 TEST_F(ProberTest, ReadsCapacityWhereTheEngineHasAPathForIt) {
   replica_.on("/metrics").bytes =
       http_answer(200, "llamacpp:requests_processing 1\nllamacpp:requests_deferred 0\n");
-  replica_.on("/props").bytes =
-      http_answer(200, R"({"total_slots":4,"default_generation_settings":{"n_ctx":1024}})");
+  replica_.on("/props").bytes = http_answer(
+      200, R"({"total_slots":4,"default_generation_settings":{"n_ctx":1024},"build_info":"b7200-a1"})");
   start("llamacpp");
   run_rounds(1);
   ASSERT_TRUE(reports_[0].has_value()) << reports_[0].error().what;
   EXPECT_EQ(reports_[0]->running, 1);
   EXPECT_EQ(reports_[0]->seats, 4U);
   EXPECT_EQ(reports_[0]->kv_capacity, Tokens{4096});
+  EXPECT_EQ(reports_[0]->version, "b7200-a1");
 }
 
 TEST_F(ProberTest, ReportsTheLoadWhereOnlyCapacityIsMissing) {

@@ -186,8 +186,11 @@ TEST_F(AdminServerTest, RefusesOtherMethodsPathsAndGarbage) {
   EXPECT_THAT(raw("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(raw("GET / HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
               StartsWith("HTTP/1.1 400 "));
-  EXPECT_THAT(raw("POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"),
-              StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(raw("POST /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"),
+              StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(raw("POST /admin/v1/explain HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n"),
+              StartsWith("HTTP/1.1 400 "))
+      << "too long to be read on the data loop";
   EXPECT_THAT(get("/healthz"), StartsWith("HTTP/1.1 200 ")) << "still alive";
 }
 

@@ -28,7 +28,7 @@ TEST(IdleBilling, BillsEachIdleAmountOnceAndSkipsBusyReplicas) {
   EXPECT_EQ(first[0].idle, NanoUsd{60 * kNanoPerUsd});
   EXPECT_EQ(first[0].to, WallTime{seconds{60}});
 
-  EXPECT_EQ(fleet.end(flight, shape, 40, {}, true, kNow + seconds{70}), NanoUsd{70 * kNanoPerUsd});
+  EXPECT_EQ(fleet.end(flight, shape, {}, true, kNow + seconds{70}), NanoUsd{70 * kNanoPerUsd});
   fleet.tick(kNow + seconds{75}, WallTime{});
   const auto second = billing.rows(fleet, WallTime{seconds{75}});
   ASSERT_EQ(second.size(), 2U);

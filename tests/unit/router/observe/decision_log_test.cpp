@@ -60,5 +60,17 @@ TEST(DecisionLog, WithoutCapacityKeepsOne) {
   EXPECT_THAT(ids(log.latest(9)), ElementsAre("b"));
 }
 
+TEST(DecisionLog, KeepsAShareOfTheRequestsChosenByTheirIds) {
+  DecisionLog log(10'000, 0.25);
+  DecisionLog other(10'000, 0.25);
+  for (int i = 0; i < 4000; ++i) {
+    const std::string id = "request-" + std::to_string(i);
+    EXPECT_NE(log.open(id), nullptr) << "whoever fills it in need not know";
+    other.open(id);
+    EXPECT_EQ(log.find(id) == nullptr, other.find(id) == nullptr);
+  }
+  EXPECT_NEAR(static_cast<double>(log.latest(10'000).size()), 1000, 120);
+}
+
 }  // namespace
 }  // namespace fareway

@@ -297,6 +297,7 @@ std::set<std::string> documented_families() {
 TEST_F(MetricsTest, EveryFamilyIsDocumentedAndEveryDocumentedFamilyExists) {
   Fleet fleet = sample_fleet();
   fleet.replicas[0].reading = reading(1, 1, 0.5);
+  fleet.replicas[0].correction.saw_step({.step_floor = 0.01}, 1, 100, Seconds{0.01});
   metrics_.fleet_changed(live(std::move(fleet)));
   metrics_.retried("unreachable");
   std::set<std::string> exported;
