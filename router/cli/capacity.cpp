@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "placement/catalogue/catalogue.hpp"
+#include "placement/catalogue/nearest_name.hpp"
 #include "placement/model/capacity_lines.hpp"
 #include "placement/model/capacity_question.hpp"
 #include "router/cli/commands.hpp"
+#include "router/config/config.hpp"
 
 namespace fareway {
 namespace {
@@ -32,20 +34,40 @@ std::string remedy(const std::optional<std::string>& nearest, std::span<const Th
   return "known: " + names;
 }
 
-const Model& model_named(const std::string& name) {
+/// What may be asked about: the catalogue, and what a configuration file adds to it or changes.
+struct Known {
+  std::span<const Model> models;  ///< of the file; they come before the catalogue's
+  std::span<const Device> devices;
+};
+
+/// The thing of that name, without regard to case; null where there is none.
+template <class Thing>
+const Thing* alike(std::span<const Thing> all, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(all, [&](const Thing& thing) { return same_name(thing.name, name); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+const Model& model_named(const std::string& name, const Known& known) {
+  if (const Model* model = alike(known.models, name)) return *model;
   if (const Model* model = find_model(name)) return *model;
   refuse("model", fmt::format("no model is named \"{}\"; {}", name,
                               remedy(nearest_model_name(name), catalogue_models())));
 }
 
-const Device& device_named(const std::string& name) {
-  if (const Device* device = find_device(name)) return *device;
+const Device& device_named(const std::string& name, const Known& known) {
+  if (const Device* device = alike(known.devices, name)) return *device;
+  const Device* device = find_device(name);
+  if (device != nullptr) return *alike(known.devices, device->name);
   refuse("device", fmt::format("no device is named \"{}\"; {}", name,
-                               remedy(nearest_device_name(name), catalogue_devices())));
+                               remedy(nearest_device_name(name), known.devices)));
 }
 
 /// The publisher's own checkpoint, or the one of the format asked for.
 Checkpoint checkpoint_of(const Model& model, const std::string& format) {
+  if (model.checkpoints.empty())
+    refuse("model",
+           fmt::format("the size of no checkpoint of {} is known; give its entry weights", model.name));
   if (format.empty()) return model.checkpoints.front();
   std::string known;
   for (const Checkpoint& checkpoint : model.checkpoints)
@@ -102,9 +124,9 @@ EngineBuild engine_of(const CapacityOptions& options) {
   return engine;
 }
 
-CapacityQuestion question_of(const CapacityOptions& options) {
-  const Model& model = model_named(options.model);
-  const Device& device = device_named(options.device);
+CapacityQuestion question_of(const CapacityOptions& options, const Known& known) {
+  const Model& model = model_named(options.model, known);
+  const Device& device = device_named(options.device, known);
   const auto kv_format = parse_kv_format(options.kv_dtype);
   if (!kv_format) refuse("kv-dtype", fmt::format("\"{}\" is neither bf16 nor fp8", options.kv_dtype));
   CapacityQuestion question{.model = &model,
@@ -171,8 +193,11 @@ void print_text(const CapacityQuestion& question, const CapacityAnswer& answer) 
 }  // namespace
 
 int print_capacity(const CapacityOptions& options) {
-  const CapacityQuestion question = question_of(options);
-  const CapacityAnswer found = answer(question, catalogue_devices());
+  const Fleet fleet = options.config_file.empty() ? Fleet{} : load_config(options.config_file).fleet;
+  const Known known{.models = fleet.models,
+                    .devices = fleet.devices.empty() ? catalogue_devices() : std::span{fleet.devices}};
+  const CapacityQuestion question = question_of(options, known);
+  const CapacityAnswer found = answer(question, known.devices);
   if (options.json) {
     std::cout << to_json(question, found).dump(2) << '\n';
   } else {

@@ -56,6 +56,7 @@ int print_report(const ReportOptions& options);
 
 /// Nothing: not given, and the default depends on the rest.
 struct CapacityOptions {
+  std::filesystem::path config_file;  ///< whose models and devices are known too; empty: the catalogue's only
   std::string model;
   std::string device;
   std::optional<std::int64_t> devices;

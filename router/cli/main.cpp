@@ -91,8 +91,12 @@ class CommandLine {
 
   void add_capacity_options() {
     fareway::CapacityOptions& options = capacity_options_;
-    capacity_->add_option("--model", options.model, "Model of the catalogue")->required();
-    capacity_->add_option("--device", options.device, "Device of the catalogue")->required();
+    capacity_->add_option("--config", options.config_file,
+                          "Configuration file whose models and devices are known too");
+    capacity_->add_option("--model", options.model, "Model of the catalogue, or of the configuration")
+        ->required();
+    capacity_->add_option("--device", options.device, "Device of the catalogue, or of the configuration")
+        ->required();
     capacity_->add_option("--context", options.context, "Tokens of prompt and answer")->required();
     capacity_->add_option("--devices", options.devices, "How many; alone: one TP group of so many");
     capacity_->add_option("--tp", options.tp, "Tensor parallel");

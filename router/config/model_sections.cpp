@@ -24,6 +24,8 @@ constexpr std::int64_t kMostHidden = 1'000'000;
 constexpr std::int64_t kMostHeads = 10'000;
 constexpr std::int64_t kMostExperts = 100'000;
 constexpr Bytes kMostKvPerToken{64 * 1024 * 1024};
+constexpr Bytes kMostWindowKvPerToken{16 * 1024 *
+                                      1024};  // both times 1024 copies and 100 million tokens stay below 2^63
 constexpr Bytes kMostState{1024 * kGibibyte};
 constexpr Bytes kMostHbm{64 * 1024 * kGibibyte};
 constexpr Bytes kMostWeights{1024 * 1024 * kGibibyte};
@@ -147,7 +149,8 @@ void read_cache_figures(Section& section, bool known, Model& model) {
   }
   if (const auto given = section.optional("kv_per_token_fp8", per_token)) model.kv_per_token_fp8 = given;
   section.read_into("window", tokens(), model.window);
-  section.read_into("window_kv_per_token", per_token, model.window_kv_per_token);
+  section.read_into("window_kv_per_token", size_up_to(kMostWindowKvPerToken, "16MiB"),
+                    model.window_kv_per_token);
   if (const auto given = section.optional("state_per_sequence", size_up_to(kMostState, "1TiB"))) {
     model.state_per_sequence = *given;
     model.conv_state = {};

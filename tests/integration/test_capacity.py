@@ -60,6 +60,24 @@ def test_text_is_the_arithmetic_line_by_line():
     assert "191.98 GiB" in text
 
 
+def test_models_and_devices_of_a_configuration_are_known_too(tmp_path):
+    demo = (Path(__file__).parents[2] / "deploy" / "demo.yaml").read_text()
+    extra = """  - name: ours
+    catalogue: Llama-3.1-8B
+    context_limit: 4096
+"""
+    file = tmp_path / "fareway.yaml"
+    file.write_text(
+        demo.replace("models:\n", "models:\n" + extra, 1) + "\ndevices:\n  - {name: half, catalogue: MI300X, hbm: 96GiB}\n"
+    )
+    ours = ["--config", str(file), "--model", "Ours", "--device", "half"]
+    small = answer(*ours, "--context", "4096")
+    assert small["longest_context_tokens"] == 4096
+    assert small["lines"][0]["value"] == 96 * 2**30
+    assert answer("--config", str(file), "--model", "Kimi-K2.5", "--device", "b300", "--devices", "8", "--context", "1024")["fits"]
+    assert "--context: 4097 tokens are more than the 4096" in capacity(*ours, "--context", "4097").stderr
+
+
 def test_the_documentation_shows_what_is_printed():
     shown = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     printed = capacity(*QWEN, "--context", "262144").stdout
