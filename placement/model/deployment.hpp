@@ -24,6 +24,7 @@ struct Deployment {
   KvFormat kv_format{KvFormat::kBf16};
   Capacity capacity;
   SpeedProfile speed;
+  SpeedBasis speed_basis;
   Tokens context_limit;      ///< the engine's limit on prompt + output; at most what the KV pool holds
   std::uint32_t seats{256};  ///< sequences the engine runs at once
   Tokens chunk{8192};        ///< tokens one mixed step may process (chunked prefill)

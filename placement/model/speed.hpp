@@ -1,9 +1,9 @@
 #pragma once
 
-#include "placement/model/capacity.hpp"
-#include "placement/model/device.hpp"
-#include "placement/model/model.hpp"
-#include "placement/model/number_format.hpp"
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "pricing/base/units.hpp"
 
 namespace fareway {
@@ -36,10 +36,20 @@ struct SpeedProfile {
   Seconds added_work(double uncached, double cached, double output) const;
 };
 
-/// Roofline with measured efficiencies: bytes read per step over attained bandwidth, FLOPs over attained
-/// peak, two all-reduces a layer. Good to a factor of two unmeasured; live errors are learned on top
-/// (`Replica::errors`).
-SpeedProfile roofline(const Model& model, const Device& device, const Parallelism& parallelism, Bytes weights,
-                      NumberFormat format);
+/// What a speed rests on, best first.
+enum class SpeedTier {
+  kMeasured,    ///< points measured on this very deployment
+  kCalibrated,  ///< roofline with multipliers fitted to measured points
+  kDataSheet    ///< roofline with kernel efficiencies: no objective can be promised on it
+};
+std::string_view to_string(SpeedTier tier);
+
+/// How far to trust a speed.
+struct SpeedBasis {
+  SpeedTier tier{SpeedTier::kDataSheet};
+  std::optional<double> tpot_error;      ///< median |predicted / measured - 1| of points not fitted to
+  std::optional<double> tpot_error_p90;  ///< its 90th percentile
+  std::string text;                      ///< for people: which points, whose, from when
+};
 
 }  // namespace fareway

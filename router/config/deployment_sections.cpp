@@ -8,6 +8,7 @@
 
 #include "placement/model/capacity_question.hpp"
 #include "placement/model/format_support.hpp"
+#include "placement/speed/speed_estimate.hpp"
 #include "router/config/draft.hpp"
 #include "router/config/quantity_text.hpp"
 #include "router/config/value_parsers.hpp"
@@ -194,8 +195,25 @@ void derive(Section& section, Deployment& deployment, const Model& model, const 
   check_fit(section, deployment, device);
   if (!section.ok()) return;
   deployment.context_limit = context_limit_of(section, deployment, model, given.context_limit);
-  deployment.speed = roofline(model, device, deployment.parallelism, deployment.weights, deployment.format)
-                         .slowed(deployment.format_slowdown);
+  const SpeedEstimate estimate = estimate_speed({.model = model,
+                                                 .device = device,
+                                                 .parallelism = deployment.parallelism,
+                                                 .format = deployment.format,
+                                                 .kv_format = deployment.kv_format,
+                                                 .weights = deployment.weights});
+  deployment.speed =
+      estimate.format_in_points ? estimate.profile : estimate.profile.slowed(deployment.format_slowdown);
+  deployment.speed_basis = estimate.basis;
+}
+
+/// Puts the operator's own coefficients in place of the estimate's. Decode speed is measured once the floor
+/// of a step is; how far off it may be, nobody has said.
+void use_measured(Deployment& deployment, const std::vector<Measured>& measured) {
+  for (const auto& [field, time] : measured) {
+    deployment.speed.*field = time.count();
+    if (field == &SpeedProfile::step_floor)
+      deployment.speed_basis = {.tier = SpeedTier::kMeasured, .text = "coefficients of the configuration"};
+  }
 }
 
 Deployment read_deployment(Section& section, ConfigDraft& draft) {
@@ -221,7 +239,7 @@ Deployment read_deployment(Section& section, ConfigDraft& draft) {
   section.finish();
   if (section.ok() && model_usable && draft.devices.usable(*device))
     derive(section, deployment, fleet.models[*model], fleet.devices[*device], given);
-  for (const auto& [field, time] : given.measured) deployment.speed.*field = time.count();
+  use_measured(deployment, given.measured);
   draft.deployment_devices.push_back(device.value_or(0));
   return deployment;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "placement/speed/speed_estimate.hpp"
 #include "router/config/address_text.hpp"
 #include "router/config/draft.hpp"
 #include "router/config/quantity_text.hpp"
@@ -116,6 +117,7 @@ void read_replica(Section& section, PoolIndex pool, std::optional<std::uint32_t>
   if (deployment && draft.deployments.usable(*deployment)) {
     if (pool_device) check_device(section, draft, *deployment, fleet.devices[*pool_device].name);
     const Capacity& capacity = fleet.deployments[*deployment].capacity;
+    replica.errors = initial_errors(fleet.deployments[*deployment].speed_basis);
     replica.prefixes = PrefixCache{Tokens{capacity.kv_pool.value / capacity.kv_per_token.value}};
   }
   section.finish();

@@ -38,6 +38,26 @@ void warn_of_unused(const Fleet& fleet, std::vector<std::string>& warnings) {
   }
 }
 
+/// Objectives are promises; a data sheet cannot make them.
+void warn_of_data_sheets(const Fleet& fleet, std::vector<std::string>& warnings) {
+  const bool has_objective = std::ranges::any_of(
+      fleet.classes, [](const ServiceClass& each) { return each.ttft || each.tpot || each.deadline; });
+  if (!has_objective) return;
+  std::string names;
+  double error = 0;
+  for (const Deployment& deployment : fleet.deployments) {
+    const SpeedBasis& basis = deployment.speed_basis;
+    if (basis.tier != SpeedTier::kDataSheet || deployment.speed.step_floor <= 0) continue;
+    names += (names.empty() ? "" : ", ") + deployment.name;
+    error = basis.tpot_error.value_or(1);
+  }
+  if (names.empty()) return;
+  warnings.push_back(fmt::format(
+      "deployments {}: how fast they are is only known from data sheets, which are off by more than {:.0f} % "
+      "half of the time; no class's objective can be promised on them until speed is measured",
+      names, 100 * error));
+}
+
 void warn_of_prices(const Fleet& fleet, std::vector<std::string>& warnings) {
   for (const Model& model : fleet.models) {
     if (model.list_price) continue;
@@ -99,6 +119,7 @@ void warn_of_network(const Config& config, std::vector<std::string>& warnings) {
 std::vector<std::string> config_warnings(const Config& config) {
   std::vector<std::string> warnings;
   warn_of_formats(config.fleet, warnings);
+  warn_of_data_sheets(config.fleet, warnings);
   warn_of_unused(config.fleet, warnings);
   warn_of_prices(config.fleet, warnings);
   warn_of_cheap_misses(config.fleet, warnings);

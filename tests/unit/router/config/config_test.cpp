@@ -390,7 +390,8 @@ TEST(Config, ReadsAnEnginesKeyFromTheEnvironment) {
 }
 
 TEST(Config, WarnsOfWhatIsAllowedAndProbablyNotMeant) {
-  EXPECT_THAT(config_warnings(small()), ElementsAre(HasSubstr("model llama: no list_price")));
+  EXPECT_THAT(config_warnings(small()),
+              ElementsAre(HasSubstr("only known from data sheets"), HasSubstr("model llama: no list_price")));
 
   std::string text = replaced(small_config(), "format: bf16", "format: mxfp4");
   text = replaced(std::move(text), "listen: \"127.0.0.1:0\"",
@@ -398,7 +399,7 @@ TEST(Config, WarnsOfWhatIsAllowedAndProbablyNotMeant) {
   text = replaced(std::move(text), "pools:\n",
                   "  - {name: spare, model: llama, device: B200, format: bf16, weights: 16GB}\npools:\n");
   EXPECT_THAT(config_warnings(parse_config(text, "test.yaml")),
-              ElementsAre(HasSubstr("llama-mi300x: mxfp4 is emulated"),
+              ElementsAre(HasSubstr("llama-mi300x: mxfp4 is emulated"), HasSubstr("data sheets"),
                           HasSubstr("spare: no replica runs it"), HasSubstr("no list_price"),
                           HasSubstr("can be reached from other hosts"), HasSubstr("upstream_idle")));
 }
