@@ -1,5 +1,6 @@
 #pragma once
 
+#include "placement/catalogue/measurements.hpp"
 #include "placement/fleet.hpp"
 #include "placement/model/speed.hpp"
 #include "placement/speed/roofline.hpp"
@@ -18,11 +19,23 @@ struct SpeedEstimate {
   double longest_context{};   ///< of the points behind it; 0 where there are none
   double most_concurrency{};  ///< the same
   bool format_in_points{};    ///< they are of this number format, so what its emulation costs is in the fit
+  const MeasuredDeployment* measured{};  ///< null on every other tier
 };
 SpeedEstimate estimate_speed(const Placement& placement);
 
-/// What a step of `sequences` that hold `context` tokens together spends its time on. The parts sum to the
-/// profile's step.
+/// `estimate` brought to what was measured. Six points and more: the seven multipliers are fitted to them.
+/// Fewer: the estimate stands for what lies between and beyond. A single stream and an aggregate without
+/// their load: the step that yields the one alone and never more than the other,
+///     step(b) = 1/stream − 1/aggregate + b/aggregate,
+/// with the estimate's cost of context, the stream's own being unknown and taken as short. A stream alone
+/// scales the estimate's step, a cold prefill its prefill.
+SpeedEstimate estimate_from(const MeasuredDeployment& measured, SpeedEstimate estimate);
+
+/// The step that yields a single stream of `stream` tok/s and never more than `aggregate` of all.
+void use_stream_and_aggregate(double stream, double aggregate, SpeedProfile& profile);
+
+/// What a step of `sequences` that hold `context` tokens together spends its time on: the terms of the
+/// roofline, in proportion where measurements say the step as a whole. The parts sum to the profile's step.
 struct StepParts {
   Seconds weights{};
   Seconds kv{};  ///< sliding windows and recurrent state included

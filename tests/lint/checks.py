@@ -23,7 +23,7 @@ MAY_INCLUDE = {
 # Floors that compute: no sockets, files, clocks, threads or environment. Time and chance come in as arguments.
 PURE_FLOORS = ("pricing", "placement")
 PURE_THIRD_PARTY = ("boost/system/result.hpp", "boost/container/", "boost/core/span.hpp",
-                    "boost/unordered/", "coin/", "fmt/format.h")
+                    "boost/unordered/", "boost/math/interpolators/", "coin/", "fmt/format.h")
 IMPURE_STANDARD_HEADERS = frozenset(
     "atomic barrier condition_variable coroutine csignal cstdio ctime filesystem fstream future iostream latch "
     "mutex semaphore shared_mutex stop_token syncstream thread".split()

@@ -218,7 +218,9 @@ SpeedEstimate estimate(const char* model, const char* device, NumberFormat forma
 }
 
 TEST(SpeedEstimate, TakesTheBestTierThatTheCatalogueHas) {
-  const SpeedEstimate own = estimate("DeepSeek-R1", "H200", NumberFormat::kFp8, {.tp = 8});
+  EXPECT_EQ(estimate("DeepSeek-R1", "H200", NumberFormat::kFp8, {.tp = 8}).basis.tier, SpeedTier::kMeasured);
+
+  const SpeedEstimate own = estimate("DeepSeek-R1", "H200", NumberFormat::kFp8, {.tp = 4});
   EXPECT_EQ(own.basis.tier, SpeedTier::kCalibrated);
   EXPECT_NE(own.basis.text.find("DeepSeek-R1 fp8 on H200"), std::string::npos) << own.basis.text;
   EXPECT_LT(*own.basis.tpot_error, 0.1);

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/speed/deployment_text.hpp"
+#include "placement/speed/speed_estimate.hpp"
+#include "pricing/base/units.hpp"
+
+namespace fareway {
+
+/// Answers of benchmarks are 1,024 tokens long; so are those that a closed loop is asked for here.
+constexpr double kLoopOutputTokens = 1024;
+
+/// How fast `batch` sequences of `context` tokens each decode on a deployment, and how long one waits for its
+/// first token.
+struct SpeedAnswer {
+  SpeedEstimate estimate;  ///< its profile with speculative decoding, where the deployment has it
+  StepParts parts;         ///< of one step; with speculation a step yields several tokens a sequence
+  Seconds tpot{};          ///< without prefills in between
+  Seconds loop_tpot{};     ///< in a closed loop of `batch` clients with prompts of `context` tokens
+  bool loop_measured{};    ///< read from measured points rather than from the profile
+  bool extrapolated{};     ///< beyond the points that the answer rests on
+  Seconds prefill{};       ///< of `context` tokens, nothing cached
+  Seconds cold_ttft{};
+  Bytes kv_pool;            ///< after `reserve_per_device`; negative: the weights do not fit, by that much
+  std::int64_t sessions{};  ///< of `context` tokens that the KV pool holds
+
+  double stream() const { return 1 / tpot.count(); }  ///< tok/s of each sequence
+};
+
+SpeedAnswer answer_speed(const NamedDeployment& deployment, double context, double batch,
+                         Bytes reserve_per_device);
+
+/// The estimate of a deployment with everything its text asks for, speculation included.
+SpeedEstimate estimate_named(const NamedDeployment& deployment);
+
+}  // namespace fareway
