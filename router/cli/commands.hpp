@@ -77,4 +77,27 @@ struct CapacityOptions {
 /// What fits, as one would work it out on a whiteboard. Returns 0 whether it fits or not.
 int print_capacity(const CapacityOptions& options);
 
+struct SpeedOptions {
+  std::string model;
+  std::string deployment;   ///< as placement/speed/deployment_text.hpp has it
+  std::int64_t context{0};  ///< tokens of each sequence
+  std::int64_t batch{1};    ///< sequences
+  bool json{false};
+};
+/// How fast a deployment decodes and prefills, by part, with the tier it rests on and its error.
+int print_speed(const SpeedOptions& options);
+
+struct CompareOptions {
+  std::string model;
+  std::string deployments;           ///< separated by commas
+  std::filesystem::path price_file;  ///< empty: the catalogue's example prices
+  std::string slo;                   ///< "tpot=40ms,ttft=2s", either or both; empty: none
+  std::int64_t input_tokens{8192};
+  std::int64_t output_tokens{1024};
+  std::filesystem::path svg_file;  ///< empty: no chart
+  bool json{false};
+};
+/// Which deployment serves a model for the fewest dollars, at the asked speed and at every other.
+int print_comparison(const CompareOptions& options);
+
 }  // namespace fareway

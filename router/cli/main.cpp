@@ -55,6 +55,8 @@ class CommandLine {
     report_->add_option("--until", report_options_.until, "The same, exclusive");
     report_->add_flag("--json", report_options_.json, "Every nanodollar, for programs");
     add_capacity_options();
+    add_speed_options();
+    add_compare_options();
   }
 
   int parse(int argc, char** argv) {
@@ -72,6 +74,8 @@ class CommandLine {
   int run() {
     if (serve_->parsed()) return fareway::serve(config_file_);
     if (check_->parsed()) return fareway::check(config_file_);
+    if (speed_->parsed()) return fareway::print_speed(speed_options_);
+    if (compare_->parsed()) return fareway::print_comparison(compare_options_);
     if (emulate_->parsed()) return fareway::emulate(config_file_, pools_);
     if (capacity_->parsed()) return fareway::print_capacity(capacity_options_);
     if (explain_->parsed()) return explain();
@@ -123,6 +127,30 @@ class CommandLine {
     return fareway::explain_request(explain_options_);
   }
 
+  void add_speed_options() {
+    speed_->add_option("--model", speed_options_.model, "A model of the catalogue")->required();
+    speed_
+        ->add_option("--deployment", speed_options_.deployment,
+                     "Such as MI300X, 8xMI355X, MI355X:tp8, B200:2x8:tp16, B300:tp8:dcp8:fp8, B200:tp4:mtp3")
+        ->required();
+    speed_->add_option("--context", speed_options_.context, "Tokens of each sequence")->required();
+    speed_->add_option("--batch", speed_options_.batch, "Sequences decoded at once")->capture_default_str();
+    speed_->add_flag("--json", speed_options_.json, "For programs");
+  }
+
+  void add_compare_options() {
+    compare_->add_option("--model", compare_options_.model, "A model of the catalogue")->required();
+    compare_->add_option("--deployments", compare_options_.deployments, "As for speed, separated by commas")
+        ->required();
+    compare_->add_option("--prices", compare_options_.price_file,
+                         "YAML or JSON, see deploy/prices.example.yaml");
+    compare_->add_option("--slo", compare_options_.slo, "tpot=40ms,ttft=2s, either or both");
+    compare_->add_option("--input-tokens", compare_options_.input_tokens)->capture_default_str();
+    compare_->add_option("--output-tokens", compare_options_.output_tokens)->capture_default_str();
+    compare_->add_option("--svg", compare_options_.svg_file, "Write cost against interactivity as a chart");
+    compare_->add_flag("--json", compare_options_.json, "For programs");
+  }
+
   CLI::App app_{"Fareway: a cost-aware router for mixed GPU fleets"};
   CLI::App* serve_{app_.add_subcommand("serve", "Run the gateway")};
   CLI::App* check_{app_.add_subcommand("check", "Check a configuration file")};
@@ -132,6 +160,9 @@ class CommandLine {
   CLI::App* ledger_{app_.add_subcommand("ledger", "Read the ledger")};
   CLI::App* report_{ledger_->add_subcommand("report", "Requests, tokens and dollars, summed")};
   CLI::App* capacity_{app_.add_subcommand("capacity", "What fits on which devices, and why")};
+  CLI::App* speed_{app_.add_subcommand("speed", "How fast a model decodes and prefills on a deployment")};
+  CLI::App* compare_{
+      app_.add_subcommand("compare", "Which deployment serves a model for the fewest dollars")};
   std::filesystem::path config_file_;
   std::vector<std::string> pools_;
   std::string report_key_{"tenant"};
@@ -139,6 +170,8 @@ class CommandLine {
   fareway::CapacityOptions capacity_options_;
   std::string request_id_;
   fareway::ExplainOptions explain_options_;
+  fareway::SpeedOptions speed_options_;
+  fareway::CompareOptions compare_options_;
 };
 
 }  // namespace

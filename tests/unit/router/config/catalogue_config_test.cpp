@@ -9,6 +9,7 @@
 
 #include "placement/catalogue/catalogue.hpp"
 #include "placement/model/capacity_question.hpp"
+#include "placement/speed/speed_estimate.hpp"
 #include "router/config/config.hpp"
 #include "tests/unit/router/config/config_text.hpp"
 
@@ -107,8 +108,12 @@ TEST(CatalogueConfig, AnEmulatedFormatCarriesItsPenaltyAndAWarningThatSaysWhy) {
   const Config config = parsed(config_of("{name: d, model: gpt-oss-120b, device: MI300X}"));
   const Deployment& deployment = config.fleet.deployments[0];
   EXPECT_EQ(deployment.format_support, FormatSupport::kEmulated);
-  const SpeedProfile native =
-      roofline(config.fleet.models[0], *find_device("MI300X"), {}, deployment.weights, NumberFormat::kMxfp4);
+  const SpeedProfile native = estimate_speed({.model = config.fleet.models[0],
+                                              .device = *find_device("MI300X"),
+                                              .parallelism = {},
+                                              .format = NumberFormat::kMxfp4,
+                                              .weights = deployment.weights})
+                                  .profile;
   EXPECT_DOUBLE_EQ(deployment.speed.expert_weights, native.expert_weights * deployment.format_slowdown);
   EXPECT_DOUBLE_EQ(deployment.speed.per_context_token, native.per_context_token)
       << "the cache is not emulated";
