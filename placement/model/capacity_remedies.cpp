@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,7 +67,7 @@ std::vector<std::string> other_devices(CapacityQuestion question, std::span<cons
     question.device = &device;
     if (&device != now && device.name != now->name && runs(question)) fitting.push_back(&device);
   }
-  std::ranges::stable_sort(fitting, {}, [](const Device* device) { return device->hbm; });
+  std::ranges::sort(fitting, {}, [](const Device* device) { return std::pair{device->hbm, device->name}; });
   std::vector<std::string> all;
   for (const Device* device : fitting) {
     const bool emulated =
