@@ -7,6 +7,8 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "placement/simulation/presence.hpp"
+
 namespace fareway::simulation {
 namespace {
 
@@ -27,6 +29,7 @@ class Run {
         policy_(policy),
         options_(options),
         live_(std::move(scene.fleet), std::move(scene.prices), TimePoint{}, WallTime{}),
+        presence_(live_.fleet(), options.start_seconds),
         requests_(workload.arrivals().size()) {
     for (const EngineParameters& parameters : scene.engines) engines_.emplace_back(parameters);
   }
@@ -57,6 +60,7 @@ class Run {
     while (next_tick_ <= now) {
       advance_engines(next_tick_);
       live_.tick(at(next_tick_), WallTime{});
+      review(next_tick_);
       next_tick_ += kTickSeconds;
     }
     advance_engines(now);
@@ -69,6 +73,13 @@ class Run {
       engine.advance(now);
       for (const EngineEvent& event : engine.take_events(now)) deliver(event);
     }
+  }
+
+  /// Only the time between warm-up and the last arrival is paid for, as only its requests are counted.
+  void review(SimTime now) {
+    if (now > workload_.options().seconds) return;
+    presence_.review(options_.scaler, now);
+    if (now <= options_.warm_up_seconds) presence_.forget_paid();
   }
 
   void deliver(const EngineEvent& event) {
@@ -84,6 +95,7 @@ class Run {
         *state.flight, shape_,
         TokenUsage{.prompt = {arrival.prompt}, .cached = {event.cached}, .completion = {arrival.output}},
         true, at(event.time));
+    presence_.ended(state.flight->replica, event.time);
     state.flight.reset();
     finished(event.request, event);
   }
@@ -121,19 +133,35 @@ class Run {
     const Verdict verdict = policy_.choose({.shape = shape_,
                                             .fleet = live_.fleet(),
                                             .table = live_.table(),
-                                            .excluded = excluded_,
+                                            .excluded = presence_.excluded(),
                                             .now = at(now_)});
     if (counted(arrival)) ++class_outcome(arrival).requests;
     if (verdict.kind == Verdict::Kind::kRefuse) {
       if (counted(arrival)) refused(arrival);
       return;
     }
+    if (options_.scaler != nullptr) tell_scaler(verdict);
+    presence_.placed(verdict.candidate.replica, now_);
     state.flight = live_.begin(shape_, verdict.candidate, at(now_));
     if (verdict.candidate.prediction.ttft.count() > 0)
       state.miss_probability = verdict.candidate.prediction.miss_probability;
     engines_[verdict.candidate.replica.value].submit(
         {.id = id, .prompt = arrival.prompt, .output = arrival.output, .blocks = arrival.blocks}, now_);
     note_move(arrival, verdict.candidate.replica);
+  }
+
+  /// A policy that predicts no dollars is told what Fareway would have expected of its choice, so that the
+  /// same rule can scale the fleet of every policy.
+  void tell_scaler(const Verdict& verdict) {
+    if (!options_.scaler->wants_dollars()) return;
+    Score score = verdict.candidate.score;
+    if (verdict.candidate.prediction.ttft.count() <= 0) {
+      const Decision decision = live_.decide(shape_, presence_.excluded(), at(now_));
+      const auto chosen =
+          std::ranges::find(decision.candidates, verdict.candidate.replica, &Candidate::replica);
+      score = chosen->score;
+    }
+    options_.scaler->placed(score.own_miss + score.others_miss, live_.fleet()[shape_.service_class].miss);
   }
 
   void note_move(const Arrival& arrival, ReplicaIndex replica) {
@@ -167,9 +195,10 @@ class Run {
 
   void finished(RequestId id, const EngineEvent& event) {
     const Arrival& arrival = workload_.arrivals()[id];
-    if (!counted(arrival)) return;
     const RequestState& state = requests_[id];
     const bool met = met_objective(arrival, state, event.time);
+    if (!met && options_.scaler != nullptr) options_.scaler->missed(worth(arrival));
+    if (!counted(arrival)) return;
     ClassOutcome& outcome = class_outcome(arrival);
     outcome.met += met ? 1 : 0;
     outcome.tokens_met += met ? arrival.output : 0;
@@ -186,8 +215,7 @@ class Run {
 
   Outcome outcome() {
     result_.seconds = workload_.options().seconds - options_.warm_up_seconds;
-    for (const Replica& replica : live_.fleet().replicas)
-      result_.gpu += to_usd_per_hour(live_.fleet().group_rate(replica)) * Seconds{result_.seconds};
+    result_.gpu = presence_.paid();
     for (const EngineModel& engine : engines_) result_.preemptions += engine.preemptions();
     return result_;
   }
@@ -196,9 +224,9 @@ class Run {
   PlacementPolicy& policy_;
   SimulationOptions options_;
   LiveFleet live_;
+  Presence presence_;
   std::vector<EngineModel> engines_;
   std::vector<RequestState> requests_;
-  std::vector<ReplicaIndex> excluded_;
   boost::unordered_flat_map<std::uint64_t, ReplicaIndex> homes_;
   RequestShape shape_;
   SimTime now_{0};

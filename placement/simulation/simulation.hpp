@@ -6,6 +6,7 @@
 
 #include "placement/baselines/policy.hpp"
 #include "placement/live_fleet.hpp"
+#include "placement/scaling/scaler.hpp"
 #include "placement/simulation/engine_model.hpp"
 #include "placement/simulation/reference_fleet.hpp"
 #include "placement/simulation/workload.hpp"
@@ -13,6 +14,10 @@
 namespace fareway::simulation {
 
 struct SimulationOptions {
+  /// Takes replicas in and lets them go; null: all are in and paid all the time.
+  Scaler* scaler{nullptr};
+  /// From the advice to take a replica in until it takes requests; it is paid from the advice on.
+  double start_seconds{0};
   /// Requests that arrive before this are served but not counted: caches fill, estimates are learned.
   double warm_up_seconds{60};
 };

@@ -100,4 +100,18 @@ struct CompareOptions {
 /// Which deployment serves a model for the fewest dollars, at the asked speed and at every other.
 int print_comparison(const CompareOptions& options);
 
+struct SimulateOptions {
+  std::string suite{"placement"};  ///< or "elastic"
+  std::filesystem::path data;      ///< folder of the recorded traces; empty: a generated trace
+  std::string trace;               ///< only this one of them; empty: all, and their mix
+  std::filesystem::path svg;       ///< folder for the attainment curves; empty: none
+  int seeds{5};
+  int jobs{2};
+  bool quick{false};
+  bool json{false};
+};
+/// Tries placement policies on a simulated fleet and prints what each reaches. The same options print the
+/// same.
+int simulate_placement(const SimulateOptions& options);
+
 }  // namespace fareway

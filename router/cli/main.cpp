@@ -57,6 +57,7 @@ class CommandLine {
     add_capacity_options();
     add_speed_options();
     add_compare_options();
+    add_simulate();
   }
 
   int parse(int argc, char** argv) {
@@ -79,6 +80,7 @@ class CommandLine {
     if (emulate_->parsed()) return fareway::emulate(config_file_, pools_);
     if (capacity_->parsed()) return fareway::print_capacity(capacity_options_);
     if (explain_->parsed()) return explain();
+    if (simulate_->parsed()) return fareway::simulate_placement(simulate_options_);
     if (report_options_.ledger_file.empty()) {
       if (config_file_.empty())
         throw std::runtime_error("ledger report needs --ledger FILE or --config FILE");
@@ -151,6 +153,29 @@ class CommandLine {
     compare_->add_flag("--json", compare_options_.json, "For programs");
   }
 
+  void add_simulate() {
+    simulate_
+        ->add_option("--suite", simulate_options_.suite,
+                     "placement: every policy on every trace; elastic: replicas come and go")
+        ->check(CLI::IsMember({"placement", "elastic"}))
+        ->capture_default_str();
+    simulate_
+        ->add_option("--data", simulate_options_.data,
+                     "Folder of the recorded traces; without, a generated one")
+        ->check(CLI::ExistingDirectory);
+    simulate_->add_option("--trace", simulate_options_.trace, "Only conv, code, mooncake, synthetic or mix");
+    simulate_->add_option("--seeds", simulate_options_.seeds, "Repetitions with other gaps between arrivals")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    simulate_->add_option("--jobs", simulate_options_.jobs, "Threads; the result does not depend on it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    simulate_->add_flag("--quick", simulate_options_.quick,
+                        "Only goodput of the strongest policies, shorter runs");
+    simulate_->add_flag("--json", simulate_options_.json, "Everything measured, for programs");
+    simulate_->add_option("--svg", simulate_options_.svg, "Folder to write attainment curves to");
+  }
+
   CLI::App app_{"Fareway: a cost-aware router for mixed GPU fleets"};
   CLI::App* serve_{app_.add_subcommand("serve", "Run the gateway")};
   CLI::App* check_{app_.add_subcommand("check", "Check a configuration file")};
@@ -163,6 +188,8 @@ class CommandLine {
   CLI::App* speed_{app_.add_subcommand("speed", "How fast a model decodes and prefills on a deployment")};
   CLI::App* compare_{
       app_.add_subcommand("compare", "Which deployment serves a model for the fewest dollars")};
+  CLI::App* simulate_{app_.add_subcommand("simulate", "Try placement policies on a simulated fleet")};
+  fareway::SimulateOptions simulate_options_;
   std::filesystem::path config_file_;
   std::vector<std::string> pools_;
   std::string report_key_{"tenant"};
