@@ -159,6 +159,7 @@ RuleMask RuleSet::capped(RuleMask matched, PoolIndex pool) const {
 
 std::vector<Tokens> RuleSet::prompt_breaks() const {
   std::vector<Tokens> breaks;
+  breaks.reserve(by_prompt_.size());
   for (const Step& step : by_prompt_) breaks.push_back(Tokens{step.from});
   return breaks;
 }

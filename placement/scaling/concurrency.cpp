@@ -36,8 +36,9 @@ class IdleRelease final : public Scaler {
       return ScalingAdvice{ScalingAdvice::Kind::kTakeIn, *best, {}};
     if (now.in <= 1) return std::nullopt;
     for (std::uint32_t i = 0; i < fleet.size(); ++i) {
-      if (fleet[i].in && fleet[i].idle && fleet[i].idle->count() >= kIdleSeconds)
-        return ScalingAdvice{ScalingAdvice::Kind::kLetGo, ReplicaIndex{i}, fleet[i].per_second};
+      const ReplicaUse& use = fleet[i];
+      if (use.in && use.idle && use.idle->count() >= kIdleSeconds)
+        return ScalingAdvice{ScalingAdvice::Kind::kLetGo, ReplicaIndex{i}, use.per_second};
     }
     return std::nullopt;
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace fareway::simulation {
 
@@ -10,10 +9,10 @@ Goodput find_goodput(const GoodputSearch& search, const std::function<Outcome(do
   constexpr double kStride = 1.3;
   Goodput result;
   const auto holds = [&](double rate) {
-    Outcome outcome = run(rate);
+    const Outcome outcome = run(rate);
     const bool met = outcome.attainment() >= search.target;
     if (met && rate > result.best.rate) result.best = {rate, outcome};
-    result.points.push_back({rate, std::move(outcome)});
+    result.points.push_back({rate, outcome});
     return met;
   };
 

@@ -84,6 +84,7 @@ class Run {
 
   void deliver(const EngineEvent& event) {
     RequestState& state = requests_[event.request];
+    if (!state.flight) return;  // engines tell of nothing that was not placed
     if (event.kind == EngineEvent::Kind::kFirstToken) {
       state.first_token = event.time;
       live_.first_token(*state.flight, at(event.time));

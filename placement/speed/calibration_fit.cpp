@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "placement/speed/least_squares.hpp"
 
@@ -47,8 +48,9 @@ LeastSquaresRow relative_row(Coefficients coefficients, Seconds measured, double
   return {.coefficients = coefficients, .target = root};
 }
 
-bool tells_ttft(const Observation& observation) {
-  return observation.ttft && observation.load.concurrency <= kQuietConcurrency;
+/// The TTFT where no queue is in it.
+std::optional<Seconds> quiet_ttft(const Observation& observation) {
+  return observation.load.concurrency <= kQuietConcurrency ? observation.ttft : std::nullopt;
 }
 
 Seconds predicted_tpot(const Observation& observation, const Calibration& calibration) {
@@ -68,10 +70,11 @@ Calibration fit_calibration(std::span<const Observation> observations) {
   for (const Observation& observation : observations) {
     const auto tpot = [&](const Calibration& unit) { return predicted_tpot(observation, unit); };
     rows.push_back(relative_row(linear_in_calibration(tpot), observation.tpot, observation.weight));
-    if (!tells_ttft(observation)) continue;
+    const std::optional<Seconds> measured = quiet_ttft(observation);
+    if (!measured) continue;
     const auto ttft = [&](const Calibration& unit) { return predicted_ttft(observation, unit); };
-    rows.push_back(relative_row(linear_in_calibration(ttft), *observation.ttft,
-                                kTtftWeight * kTtftWeight * observation.weight));
+    rows.push_back(
+        relative_row(linear_in_calibration(ttft), *measured, kTtftWeight * kTtftWeight * observation.weight));
   }
   return as_calibration(bounded_least_squares(rows, as_coefficients(kFloor)));
 }
@@ -95,8 +98,8 @@ std::vector<double> tpot_errors(std::span<const Observation> observations, const
 std::vector<double> ttft_errors(std::span<const Observation> observations, const Calibration& calibration) {
   std::vector<double> errors;
   for (const Observation& observation : observations)
-    if (tells_ttft(observation))
-      errors.push_back(std::abs(predicted_ttft(observation, calibration) / *observation.ttft - 1));
+    if (const auto measured = quiet_ttft(observation))
+      errors.push_back(std::abs(predicted_ttft(observation, calibration) / *measured - 1));
   return errors;
 }
 

@@ -36,6 +36,7 @@ constexpr std::size_t kFewestPoints = 6;  // whose TTFTs make them more rows tha
 
 void fit_to_points(const MeasuredDeployment& measured, SpeedEstimate& estimate) {
   std::vector<Observation> observations;
+  observations.reserve(measured.points.size());
   for (const MeasuredPoint& point : measured.points) {
     observations.push_back({.terms = estimate.terms,
                             .load = {.input_tokens = point.input_tokens,
