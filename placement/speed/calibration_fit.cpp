@@ -103,16 +103,17 @@ std::vector<double> ttft_errors(std::span<const Observation> observations, const
   return errors;
 }
 
-HoldOut hold_out(std::span<const Observation> observations) {
+HoldOut hold_out(std::span<const Observation> observations, std::size_t parts) {
   std::vector<double> tpot;
   std::vector<double> ttft;
-  for (const std::size_t held : {0U, 1U}) {
-    std::vector<Observation> halves[2];
+  for (std::size_t held_part = 0; held_part < parts; ++held_part) {
+    std::vector<Observation> fitted;
+    std::vector<Observation> held;
     for (std::size_t i = 0; i < observations.size(); ++i)
-      halves[i % 2 == held ? 1 : 0].push_back(observations[i]);
-    const Calibration calibration = fit_calibration(halves[0]);
-    std::ranges::copy(tpot_errors(halves[1], calibration), std::back_inserter(tpot));
-    std::ranges::copy(ttft_errors(halves[1], calibration), std::back_inserter(ttft));
+      (i % parts == held_part ? held : fitted).push_back(observations[i]);
+    const Calibration calibration = fit_calibration(fitted);
+    std::ranges::copy(tpot_errors(held, calibration), std::back_inserter(tpot));
+    std::ranges::copy(ttft_errors(held, calibration), std::back_inserter(ttft));
   }
   return {.tpot = relative_error(std::move(tpot)), .ttft = relative_error(std::move(ttft))};
 }

@@ -41,13 +41,14 @@ RelativeError relative_error(std::vector<double> errors);
 std::vector<double> tpot_errors(std::span<const Observation> observations, const Calibration& calibration);
 std::vector<double> ttft_errors(std::span<const Observation> observations, const Calibration& calibration);
 
-/// Fits on every second observation and predicts the others, then the other way round. Every measured point
-/// is predicted once, by a fit that has not seen it. Sort the observations first so that each half covers the
-/// range.
+/// Leaves out every `parts`-th observation, fits the others and predicts those left out, for each part in
+/// turn. Every measured point is predicted once, by a fit that has not seen it. Two parts are two halves, as
+/// many parts as observations leave out one at a time. Sort the observations first so that each part covers
+/// the range.
 struct HoldOut {
   RelativeError tpot;
   RelativeError ttft;
 };
-HoldOut hold_out(std::span<const Observation> observations);
+HoldOut hold_out(std::span<const Observation> observations, std::size_t parts = 2);
 
 }  // namespace fareway

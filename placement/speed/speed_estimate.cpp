@@ -45,12 +45,15 @@ void fit_to_points(const MeasuredDeployment& measured, SpeedEstimate& estimate) 
                             .tpot = point.tpot,
                             .ttft = point.ttft});
   }
+  RelativeError error = relative_error(tpot_errors(observations, estimate.calibration));
   if (observations.size() >= kFewestPoints) {
+    // So few points are nearly met by as many multipliers: what the fit says of a point it has not seen
+    // tells.
+    error = hold_out(observations, observations.size()).tpot;
     estimate.calibration = fit_calibration(observations);
     estimate.profile = calibrated_profile(estimate.terms, estimate.calibration);
     estimate.first_token = Seconds{estimate.calibration.first_token};
   }
-  const RelativeError error = relative_error(tpot_errors(observations, estimate.calibration));
   estimate.basis.tpot_error = error.median;
   estimate.basis.tpot_error_p90 = error.p90;
 }

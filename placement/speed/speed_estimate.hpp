@@ -23,9 +23,10 @@ struct SpeedEstimate {
 };
 SpeedEstimate estimate_speed(const Placement& placement);
 
-/// `estimate` brought to what was measured. Six points and more: the seven multipliers are fitted to them.
-/// Fewer: the estimate stands for what lies between and beyond. A single stream and an aggregate without
-/// their load: the step that yields the one alone and never more than the other,
+/// `estimate` brought to what was measured. Six points and more: the seven multipliers are fitted to them,
+/// and the error stated is that of each point by a fit to the others. Fewer: the estimate stands for what
+/// lies between and beyond. A single stream and an aggregate without their load: the step that yields the one
+/// alone and never more than the other,
 ///     step(b) = 1/stream − 1/aggregate + b/aggregate,
 /// with the estimate's cost of context, the stream's own being unknown and taken as short. A stream alone
 /// scales the estimate's step, a cold prefill its prefill.

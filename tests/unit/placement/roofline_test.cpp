@@ -181,6 +181,17 @@ TEST(CalibrationFit, HoldOutPredictsEveryPointOnceFromTheOthers) {
   EXPECT_GT(hold_out(rows).tpot.p90, 0.001);
 }
 
+TEST(CalibrationFit, LeavingOutOneAtATimeLetsNoPointExcuseItself) {
+  std::vector<Observation> rows = perfect_benchmark();
+  rows.resize(6);  // about as many as there are multipliers
+  rows[5].tpot *= 2;
+  const double met = relative_error(tpot_errors(rows, fit_calibration(rows))).p90;
+  const HoldOut left_out = hold_out(rows, rows.size());
+  EXPECT_EQ(left_out.tpot.points, rows.size());
+  EXPECT_GT(left_out.tpot.p90, met);
+  EXPECT_GT(left_out.tpot.p90, 0.3) << "half of what was measured, as its neighbours know";
+}
+
 TEST(CalibrationFit, NothingComputesFasterThanItsPeak) {
   std::vector<Observation> rows = perfect_benchmark();
   for (Observation& each : rows) {
