@@ -156,10 +156,10 @@ TEST(InferenceX, DeepSeekParetoValuesOfFourDevices) {
        {Expected{"mi300x", 774.9, 624.9, 240.2, 0}, Expected{"mi355x", 1345.6, 1345.6, 1022.0, 337.9},
         Expected{"h200", 1311.6, 1177.1, 904.8, 514.3}, Expected{"b200", 2215.4, 2215.4, 1698.1, 575.8}}) {
     const Frontier frontier = deepseek_frontier(hardware);
-    EXPECT_NEAR(frontier.throughput_at(20).value_or(0), at_20, 0.1) << hardware;
-    EXPECT_NEAR(frontier.throughput_at(30).value_or(0), at_30, 0.1) << hardware;
-    EXPECT_NEAR(frontier.throughput_at(50).value_or(0), at_50, 0.1) << hardware;
-    EXPECT_NEAR(frontier.throughput_at(80).value_or(0), at_80, 0.1) << hardware;
+    EXPECT_NEAR(frontier.at(20).value_or(OperatingPoint{}).throughput, at_20, 0.1) << hardware;
+    EXPECT_NEAR(frontier.at(30).value_or(OperatingPoint{}).throughput, at_30, 0.1) << hardware;
+    EXPECT_NEAR(frontier.at(50).value_or(OperatingPoint{}).throughput, at_50, 0.1) << hardware;
+    EXPECT_NEAR(frontier.at(80).value_or(OperatingPoint{}).throughput, at_80, 0.1) << hardware;
   }
 }
 

@@ -7,7 +7,6 @@
 
 #include "placement/catalogue/measurements.hpp"
 #include "placement/speed/closed_loop.hpp"
-#include "placement/speed/measured_curve.hpp"
 #include "placement/speed/speed_answer.hpp"
 
 namespace fareway {
@@ -17,28 +16,17 @@ constexpr double kMostClients = 1024;    // an engine's seats, generously
 constexpr double kStepOfClients = 1.25;  // between neighbouring points of a curve
 constexpr double kFlipWithin = 0.1;      // tok/s a user
 
-/// TPOT under load: by measured points where there are some and no speculation, else by the profile.
-std::function<Seconds(const ClosedLoop&)> loop_tpot(const NamedDeployment& deployment,
-                                                    const SpeedEstimate& estimate) {
-  std::function<Seconds(const ClosedLoop&)> modelled = [profile = estimate.profile](const ClosedLoop& load) {
-    return loaded_tpot(profile, load);
-  };
-  if (estimate.measured == nullptr || estimate.measured->points.empty() || deployment.speculation)
-    return modelled;
-  return [curve = MeasuredCurve{estimate.measured->points}, modelled](const ClosedLoop& load) {
-    return curve.tpot(load, modelled).tpot;
-  };
-}
-
 std::vector<OperatingPoint> operating_points(const NamedDeployment& deployment, const SpeedEstimate& estimate,
                                              const ComparisonLoad& load, double sessions) {
-  const auto tpot = loop_tpot(deployment, estimate);
+  const auto read = loop_reader(estimate, deployment.speculation.has_value());
   std::vector<OperatingPoint> points;
   const double most = std::min(sessions, kMostClients);
   for (double clients = 1; clients <= most;
        clients = std::max(clients + 1, std::floor(clients * kStepOfClients))) {
-    const Seconds each = tpot({load.input_tokens, load.output_tokens, clients});
-    points.push_back({.interactivity = 1 / each.count(), .throughput = clients / each.count()});
+    const LoopReading loop = read({load.input_tokens, load.output_tokens, clients});
+    points.push_back({.interactivity = 1 / loop.tpot.count(),
+                      .throughput = clients / loop.tpot.count(),
+                      .extrapolated = loop.extrapolated});
   }
   return points;
 }
@@ -82,7 +70,8 @@ std::vector<RankedOffer> ranked(const std::vector<Throughput>& offers) {
     order.push_back({.index = offer.index,
                      .tokens_per_second = offer.tokens_per_second,
                      .tokens_per_dollar_hour = offer.tokens_per_second / rate.value,
-                     .per_mtok = rate / TokensPerSecond{offer.tokens_per_second}});
+                     .per_mtok = rate / TokensPerSecond{offer.tokens_per_second},
+                     .extrapolated = offer.extrapolated});
   }
   std::ranges::stable_sort(order, std::ranges::greater{}, &RankedOffer::tokens_per_dollar_hour);
   for (RankedOffer& each : order) {
@@ -96,12 +85,13 @@ std::vector<RankedOffer> ranked(const std::vector<Throughput>& offers) {
 std::vector<RankedOffer> ranked_at(const std::vector<DeploymentCurve>& curves, double interactivity) {
   std::vector<Throughput> offers;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    const auto throughput = curves[i].frontier.throughput_at(interactivity);
-    if (!throughput) continue;
+    const auto point = curves[i].frontier.at(interactivity);
+    if (!point) continue;
     offers.push_back({.index = i,
                       .devices = static_cast<double>(curves[i].offer.deployment.parallelism.devices()),
                       .per_device_hour = curves[i].offer.per_device_hour,
-                      .tokens_per_second = *throughput});
+                      .tokens_per_second = point->throughput,
+                      .extrapolated = point->extrapolated});
   }
   return ranked(offers);
 }

@@ -45,6 +45,7 @@ struct RankedOffer {
   UsdPerMTok per_mtok{};
   UsdPerHour
       break_even_device_hour{};  ///< at which it would serve as cheaply as the leader; its own for the leader
+  bool extrapolated{};
 };
 /// One deployment of `devices` devices that makes `tokens_per_second`.
 struct Throughput {
@@ -52,6 +53,7 @@ struct Throughput {
   double devices{};
   UsdPerHour per_device_hour;
   double tokens_per_second{};
+  bool extrapolated{};  ///< beyond the points that the deployment's speed rests on
 };
 /// Cheapest dollars per token first.
 std::vector<RankedOffer> ranked(const std::vector<Throughput>& offers);

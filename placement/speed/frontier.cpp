@@ -17,14 +17,16 @@ Frontier::Frontier(std::vector<OperatingPoint> points) {
   std::ranges::reverse(points_);
 }
 
-std::optional<double> Frontier::throughput_at(double interactivity) const {
+std::optional<OperatingPoint> Frontier::at(double interactivity) const {
   const auto faster = std::ranges::lower_bound(points_, interactivity, {}, &OperatingPoint::interactivity);
   if (faster == points_.end()) return std::nullopt;
-  if (faster == points_.begin()) return faster->throughput;
+  if (faster == points_.begin() || faster->interactivity == interactivity) return *faster;
   const OperatingPoint& slower = *std::prev(faster);
   const double share =
       (interactivity - slower.interactivity) / (faster->interactivity - slower.interactivity);
-  return std::lerp(slower.throughput, faster->throughput, share);
+  return OperatingPoint{.interactivity = interactivity,
+                        .throughput = std::lerp(slower.throughput, faster->throughput, share),
+                        .extrapolated = slower.extrapolated || faster->extrapolated};
 }
 
 }  // namespace fareway

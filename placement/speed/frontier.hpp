@@ -9,6 +9,7 @@ namespace fareway {
 struct OperatingPoint {
   double interactivity{};  ///< tok/s a user, 1 / TPOT
   double throughput{};     ///< tok/s, of whatever unit the caller compares: a device, a replica
+  bool extrapolated{};     ///< beyond the points that its speed rests on
 };
 
 /// The points that no other beats in both, by rising interactivity.
@@ -18,10 +19,10 @@ class Frontier {
 
   const std::vector<OperatingPoint>& points() const { return points_; }
   bool empty() const { return points_.empty(); }
-  /// The most throughput that leaves every user at least `interactivity`, on the straight line between
-  /// points; slower users can always be served as fast as the slowest point. Nothing beyond the fastest: no
-  /// extrapolation.
-  std::optional<double> throughput_at(double interactivity) const;
+  /// Where the most throughput leaves every user at least `interactivity`: on the straight line between
+  /// points, extrapolated if either is; slower users can always be served as fast as the slowest point.
+  /// Nothing beyond the fastest.
+  std::optional<OperatingPoint> at(double interactivity) const;
   /// Of the fastest point; 0 where there is none.
   double fastest() const { return empty() ? 0 : points_.back().interactivity; }
 

@@ -10,23 +10,6 @@
 namespace fareway {
 namespace {
 
-/// TPOT under load: from measured points where this very deployment has some, else from the profile.
-void read_loop(const ClosedLoop& load, bool speculative, SpeedAnswer& answer) {
-  const SpeedEstimate& estimate = answer.estimate;
-  const std::function beyond = [&](const ClosedLoop& at) { return loaded_tpot(estimate.profile, at); };
-  const MeasuredDeployment* measured = estimate.measured;
-  if (measured == nullptr || measured->points.empty() || speculative) {
-    answer.loop_tpot = beyond(load);
-    answer.extrapolated = estimate.most_concurrency > 0 && (load.concurrency > estimate.most_concurrency ||
-                                                            load.input_tokens > estimate.longest_context);
-    return;
-  }
-  const MeasuredCurve::Reading reading = MeasuredCurve{measured->points}.tpot(load, beyond);
-  answer.loop_tpot = reading.tpot;
-  answer.loop_measured = true;
-  answer.extrapolated = reading.extrapolated;
-}
-
 /// What the text asks for, before speculation; an emulated format is slowed where no point has seen it.
 SpeedEstimate plain_estimate(const NamedDeployment& deployment) {
   SpeedEstimate estimate = estimate_speed(deployment.placement());
@@ -53,6 +36,25 @@ void speculate(const NamedDeployment& deployment, SpeedEstimate& estimate) {
 
 }  // namespace
 
+std::function<LoopReading(const ClosedLoop&)> loop_reader(const SpeedEstimate& estimate, bool speculative) {
+  const std::function modelled = [profile = estimate.profile](const ClosedLoop& load) {
+    return loaded_tpot(profile, load);
+  };
+  const MeasuredDeployment* measured = estimate.measured;
+  if (measured == nullptr || measured->points.empty() || speculative) {
+    return [modelled, most = estimate.most_concurrency,
+            longest = estimate.longest_context](const ClosedLoop& load) {
+      return LoopReading{
+          .tpot = modelled(load),
+          .extrapolated = most > 0 && (load.concurrency > most || load.input_tokens > longest)};
+    };
+  }
+  return [modelled, curve = MeasuredCurve{measured->points}](const ClosedLoop& load) {
+    const MeasuredCurve::Reading reading = curve.tpot(load, modelled);
+    return LoopReading{.tpot = reading.tpot, .measured = true, .extrapolated = reading.extrapolated};
+  };
+}
+
 SpeedEstimate estimate_named(const NamedDeployment& deployment) {
   SpeedEstimate estimate = plain_estimate(deployment);
   speculate(deployment, estimate);
@@ -66,8 +68,11 @@ SpeedAnswer answer_speed(const NamedDeployment& deployment, double context, doub
   speculate(deployment, answer.estimate);
   const SpeedProfile& profile = answer.estimate.profile;
   answer.tpot = profile.step(batch, batch * context);
-  read_loop({.input_tokens = context, .output_tokens = kLoopOutputTokens, .concurrency = batch},
-            deployment.speculation.has_value(), answer);
+  const LoopReading loop = loop_reader(answer.estimate, deployment.speculation.has_value())(
+      {.input_tokens = context, .output_tokens = kLoopOutputTokens, .concurrency = batch});
+  answer.loop_tpot = loop.tpot;
+  answer.loop_measured = loop.measured;
+  answer.extrapolated = loop.extrapolated;
   answer.prefill = profile.prefill(context, 0);
   answer.cold_ttft = cold_ttft(profile, answer.estimate.first_token, context);
   const Capacity capacity = capacity_of(*deployment.model, *deployment.device, deployment.parallelism,

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
+#include <functional>
 
+#include "placement/speed/closed_loop.hpp"
 #include "placement/speed/deployment_text.hpp"
 #include "placement/speed/speed_estimate.hpp"
 #include "pricing/base/units.hpp"
@@ -32,6 +31,16 @@ struct SpeedAnswer {
 
 SpeedAnswer answer_speed(const NamedDeployment& deployment, double context, double batch,
                          Bytes reserve_per_device);
+
+/// TPOT under load, and what it rests on.
+struct LoopReading {
+  Seconds tpot{};
+  bool measured{};      ///< read from measured points rather than from the profile
+  bool extrapolated{};  ///< beyond the points behind either
+};
+/// Reads from the measured points of `estimate` where it has some and they are of the deployment as it runs,
+/// without speculation; else from its profile. Keeps a copy of what it needs; building allocates.
+std::function<LoopReading(const ClosedLoop&)> loop_reader(const SpeedEstimate& estimate, bool speculative);
 
 /// The estimate of a deployment with everything its text asks for, speculation included.
 SpeedEstimate estimate_named(const NamedDeployment& deployment);

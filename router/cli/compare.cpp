@@ -93,7 +93,9 @@ Json json_of(const Comparison& found, const std::vector<RankedOffer>& order) {
                     {"tokens_per_second", each.tokens_per_second},
                     {"tokens_per_second_per_usd_hour", each.tokens_per_dollar_hour},
                     {"usd_per_mtok", each.per_mtok.value},
-                    {"break_even_usd_per_device_hour", each.break_even_device_hour.value}});
+                    {"break_even_usd_per_device_hour", each.break_even_device_hour.value},
+                    {"extrapolated", each.extrapolated},
+                    {"notes", each.extrapolated ? Json::array({kExtrapolationNote}) : Json::array()}});
   }
   return list;
 }
@@ -104,7 +106,8 @@ Json json_of(const DeploymentCurve& curve) {
   for (const OperatingPoint& point : curve.frontier.points())
     points.push_back({{"tokens_per_second_user", point.interactivity},
                       {"tokens_per_second", point.throughput},
-                      {"usd_per_mtok", curve.dollars_an_hour() / point.throughput / 3600 * 1e6}});
+                      {"usd_per_mtok", curve.dollars_an_hour() / point.throughput / 3600 * 1e6},
+                      {"extrapolated", point.extrapolated}});
   return {{"deployment", curve.offer.deployment.text},
           {"format", to_string(curve.offer.deployment.format)},
           {"tier", to_string(basis.tier)},
@@ -139,11 +142,12 @@ void print_ranking(const Comparison& found, const std::vector<RankedOffer>& orde
   for (const RankedOffer& each : order) {
     const DeploymentCurve& curve = found.curves[each.index];
     const SpeedBasis& basis = curve.estimate.basis;
-    std::cout << fmt::format("  {:<24}{:>9.2f}{:>9.0f}{:>15.1f}{:>12.3f}{:>16.2f}  {}{}\n",
+    std::cout << fmt::format("  {:<24}{:>9.2f}{:>9.0f}{:>15.1f}{:>12.3f}{:>16.2f}  {}{}{}\n",
                              found.name(each.index), curve.offer.per_device_hour.value,
                              each.tokens_per_second, each.tokens_per_dollar_hour, each.per_mtok.value,
                              each.break_even_device_hour.value, to_string(basis.tier),
-                             basis.tpot_error ? fmt::format(", {:.0f} %", 100 * *basis.tpot_error) : "");
+                             basis.tpot_error ? fmt::format(", {:.0f} %", 100 * *basis.tpot_error) : "",
+                             each.extrapolated ? fmt::format("; {}", kExtrapolationNote) : "");
   }
 }
 

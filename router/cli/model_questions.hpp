@@ -16,6 +16,9 @@ constexpr std::int64_t kMostBatch = 100'000;
 /// Runtime, activations, graphs of one device: what a configuration assumes too.
 constexpr Bytes kRuntimeReserve{8 * kGibibyte};
 
+/// Said of a speed outside the points that it rests on.
+constexpr std::string_view kExtrapolationNote = "beyond the points that this rests on: an extrapolation";
+
 const Model& asked_model(const std::string& name);
 NamedDeployment asked_deployment(const Model& model, std::string_view option, const std::string& text);
 /// Tokens from one to the model's limit.

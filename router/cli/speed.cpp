@@ -27,7 +27,7 @@ std::vector<std::string> notes_on(const SpeedAnswer& answer, const NamedDeployme
     notes.push_back("the weights do not fit; `fareway capacity` says by how much and what would");
   else if (static_cast<double>(answer.sessions) < batch)
     notes.push_back(fmt::format("the KV cache holds {} such sequences at once", answer.sessions));
-  if (answer.extrapolated) notes.push_back("beyond the points that this rests on: an extrapolation");
+  if (answer.extrapolated) notes.emplace_back(kExtrapolationNote);
   if (format_support(*deployment.device, deployment.format) == FormatSupport::kEmulated)
     notes.push_back(fmt::format("{} emulates {}, so it computes at bf16 speed", deployment.device->name,
                                 to_string(deployment.format)));

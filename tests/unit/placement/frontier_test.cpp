@@ -15,11 +15,19 @@ TEST(Frontier, KeepsWhatNothingBeatsInBoth) {
 
 TEST(Frontier, LiesOnTheLineBetweenPointsAndEndsWithTheFastest) {
   const Frontier frontier{{{20, 100}, {40, 80}}};
-  EXPECT_EQ(frontier.throughput_at(30), 90);
-  EXPECT_EQ(frontier.throughput_at(40), 80);
-  EXPECT_EQ(frontier.throughput_at(5), 100) << "slower users are served as fast as the slowest point";
-  EXPECT_EQ(frontier.throughput_at(40.1), std::nullopt);
-  EXPECT_EQ(Frontier{{}}.throughput_at(1), std::nullopt);
+  EXPECT_EQ(frontier.at(30)->throughput, 90);
+  EXPECT_EQ(frontier.at(40)->throughput, 80);
+  EXPECT_EQ(frontier.at(5)->throughput, 100) << "slower users are served as fast as the slowest point";
+  EXPECT_FALSE(frontier.at(40.1));
+  EXPECT_FALSE(Frontier{{}}.at(1));
+}
+
+TEST(Frontier, IsExtrapolatedWhereverAPointThatItRestsOnIs) {
+  const Frontier frontier{{{20, 100, true}, {40, 80}, {60, 10}}};
+  EXPECT_TRUE(frontier.at(20)->extrapolated);
+  EXPECT_TRUE(frontier.at(39)->extrapolated);
+  EXPECT_FALSE(frontier.at(40)->extrapolated);
+  EXPECT_FALSE(frontier.at(41)->extrapolated);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 template <class F>
@@ -99,6 +100,29 @@ TEST(CompareCommand, LeavesOutWhoMissesTheTarget) {
   const Json json = Json::parse(printed([&] { return print_comparison(options); }));
   ASSERT_EQ(json["ranking"].size(), 1);
   EXPECT_EQ(json["ranking"][0]["deployment"], "B300:tp8:dcp8");
+}
+
+// MI300X has points of 4 to 64 clients, 19 to 76 ms a token; 50 ms lie between two of them.
+TEST(CompareCommand, MarksWhatLiesBeyondTheMeasuredPointsAsSpeedDoes) {
+  CompareOptions options{.model = "DeepSeek-R1", .deployments = "8xMI300X", .json = true};
+  const char* words = "beyond the points that this rests on: an extrapolation";
+  const auto ranked = [&] {
+    return Json::parse(printed([&] { return print_comparison(options); }))["ranking"][0];
+  };
+  const auto text = [&] {
+    options.json = false;
+    return printed([&] { return print_comparison(options); });
+  };
+  const Json most = ranked();
+  EXPECT_EQ(most["extrapolated"], true) << "more clients than were measured";
+  EXPECT_EQ(most["notes"], Json::array({words}));
+  EXPECT_THAT(text(), HasSubstr(words));
+  options.slo = "tpot=50ms";
+  options.json = true;
+  const Json within = ranked();
+  EXPECT_EQ(within["extrapolated"], false);
+  EXPECT_EQ(within["notes"], Json::array());
+  EXPECT_THAT(text(), Not(HasSubstr(words)));
 }
 
 TEST(CompareCommand, RefusesWrongQuestionsWithTheOption) {
