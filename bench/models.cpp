@@ -4,7 +4,8 @@
 //     bench_models [--rounds N]
 //
 // One line a question, in nanoseconds: median and slowest of the rounds, each of 100,000 questions over all
-// models of the catalogue on one device, so that no answer can be kept.
+// models of the catalogue on one device, or over loads of one measured deployment, so that no answer can be
+// kept. Speeds are asked of estimates made before.
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +17,10 @@
 
 #include "placement/catalogue/catalogue.hpp"
 #include "placement/model/capacity_question.hpp"
+#include "placement/speed/closed_loop.hpp"
+#include "placement/speed/deployment_text.hpp"
+#include "placement/speed/speed_answer.hpp"
+#include "placement/speed/speed_estimate.hpp"
 
 namespace fareway {
 namespace {
@@ -31,6 +36,22 @@ std::vector<CapacityQuestion> capacity_questions() {
                    .parallelism = {.tp = 8},
                    .context = {8'192}});
   return all;
+}
+
+std::vector<SpeedProfile> speed_profiles() {
+  std::vector<SpeedProfile> all;
+  for (const CapacityQuestion& question : capacity_questions())
+    all.push_back(estimate_speed({.model = *question.model,
+                                  .device = *question.device,
+                                  .parallelism = question.parallelism,
+                                  .format = question.checkpoint.format,
+                                  .weights = question.checkpoint.weights})
+                      .profile);
+  return all;
+}
+
+std::int64_t picoseconds(Seconds time) {
+  return static_cast<std::int64_t>(time.count() * 1e12);
 }
 
 template <class F>
@@ -49,7 +70,7 @@ void measure(const char* name, int rounds, const F& ask) {
               nanoseconds[nanoseconds.size() / 2], nanoseconds.back(), static_cast<long long>(sum));
 }
 
-void run(int rounds) {
+void measure_capacity(int rounds) {
   const std::vector<CapacityQuestion> questions = capacity_questions();
   measure("capacity, from the model", rounds, [&](int i) {
     const CapacityQuestion& question = questions[static_cast<std::size_t>(i) % questions.size()];
@@ -62,6 +83,30 @@ void run(int rounds) {
   });
 }
 
+void measure_speed(int rounds) {
+  const std::vector<SpeedProfile> profiles = speed_profiles();
+  const auto profile = [&](int i) -> const SpeedProfile& {
+    return profiles[static_cast<std::size_t>(i) % profiles.size()];
+  };
+  measure("speed, step and prefill", rounds, [&](int i) {
+    const double context = 8'192 + i % 1'000;
+    const double batch = 1 + i % 64;
+    return picoseconds(profile(i).step(batch, batch * context) + profile(i).prefill(context, 0));
+  });
+  measure("speed, TPOT under load", rounds, [&](int i) {
+    return picoseconds(loaded_tpot(
+        profile(i),
+        {.input_tokens = 8'192.0 + i % 1'000, .output_tokens = 1'024, .concurrency = 1.0 + i % 64}));
+  });
+  const Model& model = *find_model("DeepSeek-R1");
+  const auto read = loop_reader(estimate_named(*parse_deployment(model, "8xMI300X")), false);
+  measure("speed, from measured points", rounds, [&](int i) {
+    return picoseconds(
+        read({.input_tokens = 4'096.0 + i % 1'000, .output_tokens = 1'024, .concurrency = 4.0 + i % 60})
+            .tpot);
+  });
+}
+
 }  // namespace
 }  // namespace fareway
 
@@ -70,5 +115,6 @@ int main(int argc, char** argv) {
   int rounds = 21;
   app.add_option("--rounds", rounds, "Rounds of 100,000 questions")->check(CLI::Range(1, 10'000));
   CLI11_PARSE(app, argc, argv);
-  fareway::run(rounds);
+  fareway::measure_capacity(rounds);
+  fareway::measure_speed(rounds);
 }
