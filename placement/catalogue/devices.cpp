@@ -22,17 +22,15 @@ constexpr AllReduce fit(std::uint32_t devices, double latency_us, double bus_gig
 // Where the figures come from:
 // - Memory, bandwidth, dense peaks, links: the source named at each device.
 // - Efficiencies: BabelStream copy, FP8 GEMM by cuBLASLt or hipBLASLt and FlashAttention-2, as published in
-// Azure's AI
-//   benchmarking guide for H100, H200 and MI300X. Other devices take those of their kin and say so: CDNA
-//   MI300X's, Hopper and Blackwell H200's, older ones H100's.
+//   Azure's AI benchmarking guide for H100, H200 and MI300X. Other devices take those of their kin and say
+//   so: CDNA MI300X's, Hopper and Blackwell H200's, older ones H100's.
 // - All-reduce: latency + 2(n - 1)/n x bytes / bus bandwidth, least squares on aiconfigurator's measurements
-// (vLLM 0.24
-//   custom all-reduce in CUDA graphs; NCCL 2.27 for A100, SGLang 0.5.14 in graphs for L40S). MI300X: the 310
-//   GB/s that an OCI node must pass. Fixed latency where nothing is measured: 10 us, what two all-reduces a
-//   layer cost in the published TP2 example of docs/placement.md; elsewhere that of four devices.
+//   (vLLM 0.24 custom all-reduce in CUDA graphs; NCCL 2.27 for A100, SGLang 0.5.14 in graphs for L40S).
+//   MI300X: the 310 GB/s that an OCI node must pass. Fixed latency where nothing is measured: 10 us, what two
+//   all-reduces a layer cost in the published TP2 example of docs/placement.md; elsewhere that of four
+//   devices.
 // - Layer overhead: fitted to DeepSeek-R1 FP8 decode runs of InferenceX, 2026, for MI300X, MI355X, H200, B200
-// and B300;
-//   others take that of their kin as above.
+//   and B300; others take that of their kin as above.
 std::vector<Device> device_table() {
   return {
       // InferenceX hardware tables; rocm-smi total VRAM. MX formats only by up-conversion.

@@ -78,14 +78,11 @@ std::vector<ModelEntry> latent_models() {
                                  {.format = NumberFormat::kNvfp4, .weights = {380'747'956'224}},
                                  {.format = NumberFormat::kMxfp4, .weights = {383'325'306'880}}}}},
       // config.json of deepseek-ai/DeepSeek-V4-Flash (tt-metal pull request 45408): 43 layers, every one with
-      // a window of 128 keys of
-      // 512 values; 21 keep one key in 4 besides (and an index of 128 values), 20 one in 128: (21 x (512 +
-      // 128)/4 + 20 x 512/128) x
-      // 2 B a token, the arithmetic that gives the published 9.62 GiB for V4-Pro at 1M. Experts in FP4 with a
-      // scale for each 32
-      // values, the rest FP8: 148.66 GiB (vLLM issue 40821). Pairs: 64 index heads of 128 on every fourth key
-      // in 21 layers, 64
-      // heads of 512 on every 128th in 20; the 512 keys chosen and the window are bounded and left out.
+      // a window of 128 keys of 512 values; 21 keep one key in 4 besides (and an index of 128 values), 20 one
+      // in 128: (21 x (512 + 128)/4 + 20 x 512/128) x 2 B a token, the arithmetic that gives the published
+      // 9.62 GiB for V4-Pro at 1M. Experts in FP4 with a scale for each 32 values, the rest FP8: 148.66 GiB
+      // (vLLM issue 40821). Pairs: 64 index heads of 128 on every fourth key in 21 layers, 64 heads of 512 on
+      // every 128th in 20; the 512 keys chosen and the window are bounded and left out.
       {.repository = "deepseek-ai/DeepSeek-V4-Flash",
        .model = {.name = "DeepSeek-V4-Flash",
                  .total_parameters = 284'000'000'000,
@@ -157,14 +154,11 @@ std::vector<ModelEntry> latent_models() {
                                  {.format = NumberFormat::kNvfp4, .weights = {580'967'870'464}},
                                  {.format = NumberFormat::kMxfp4, .weights = {562'494'308'352}}}}},
       // config.json of moonshotai/Kimi-K3 as read in aiconfigurator pull request 1435 and inference-sim issue
-      // 1635: 24 MLA layers,
-      // 69 KDA layers; state a layer 96 heads x 128 x 128 x 4 B and convolutions 3 x 3 x 96 x 128 x 2 B
-      // (tokenspeed pull request
-      // 1152: 6,512,640 B together). 2.8 T parameters of which 104 B active; checkpoint 1.56 TB (InferenceX
-      // pull request 2351) with
-      // MXFP4 experts and bf16 rest; block FP8 of Red Hat 2.82 TB (vLLM recipes pull request 688). All three
-      // rounded as published.
-      // Pairs: MLA heads of 192 and 128 as in Kimi-K2, which no source confirms.
+      // 1635: 24 MLA layers, 69 KDA layers; state a layer 96 heads x 128 x 128 x 4 B and convolutions 3 x 3 x
+      // 96 x 128 x 2 B (tokenspeed pull request 1152: 6,512,640 B together). 2.8 T parameters of which 104 B
+      // active; checkpoint 1.56 TB (InferenceX pull request 2351) with MXFP4 experts and bf16 rest; block FP8
+      // of Red Hat 2.82 TB (vLLM recipes pull request 688). All three rounded as published. Pairs: MLA heads
+      // of 192 and 128 as in Kimi-K2, which no source confirms.
       {.repository = "moonshotai/Kimi-K3",
        .model = {.name = "Kimi-K3",
                  .total_parameters = 2'800'000'000'000,
