@@ -1,6 +1,7 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -60,17 +61,15 @@ class CommandLine {
     add_simulate();
   }
 
-  int parse(int argc, char** argv) {
+  /// The exit code where nothing is left to run: after --help, --version or a line that cannot be read.
+  std::optional<int> parse(int argc, char** argv) {
     try {
       app_.parse(argc, argv);
-      return 0;
+      return std::nullopt;
     } catch (const CLI::ParseError& error) {
       return app_.exit(error) == 0 ? 0 : kBadInput;
     }
   }
-
-  /// False after --help or --version: there is nothing to run.
-  bool has_command() const { return !app_.get_subcommands().empty(); }
 
   int run() {
     if (serve_->parsed()) return fareway::serve(config_file_);
@@ -159,11 +158,12 @@ class CommandLine {
                      "placement: every policy on every trace; elastic: replicas come and go")
         ->check(CLI::IsMember({"placement", "elastic"}))
         ->capture_default_str();
-    simulate_
-        ->add_option("--data", simulate_options_.data,
-                     "Folder of the recorded traces; without, a generated one")
-        ->check(CLI::ExistingDirectory);
-    simulate_->add_option("--trace", simulate_options_.trace, "Only conv, code, mooncake, synthetic or mix");
+    auto* data = simulate_
+                     ->add_option("--data", simulate_options_.data,
+                                  "Folder of the recorded traces; without, a generated one")
+                     ->check(CLI::ExistingDirectory);
+    simulate_->add_option("--trace", simulate_options_.trace, "Only conv, code, mooncake, synthetic or mix")
+        ->needs(data);
     simulate_->add_option("--seeds", simulate_options_.seeds, "Repetitions with other gaps between arrivals")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -208,8 +208,7 @@ int main(int argc, char** argv) {
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   try {
     CommandLine command_line;
-    if (const int code = command_line.parse(argc, argv); code != 0 || !command_line.has_command())
-      return code;
+    if (const std::optional<int> code = command_line.parse(argc, argv)) return *code;
     return command_line.run();
   } catch (const fareway::ConfigError& error) {
     std::cerr << error.what() << '\n';

@@ -33,6 +33,12 @@ def test_qwen_on_one_mi300x_holds_the_published_sessions():
     assert answer(*QWEN, "--context", "8192")["sessions"] == 208
 
 
+def test_help_is_printed_and_nothing_else_is_done():
+    done = capacity("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--context" in done.stdout
+
+
 def test_kimi_k3_does_not_fit_eight_b200_and_is_told_what_would():
     small = answer("--model", "Kimi-K3", "--device", "B200", "--devices", "8", "--context", "8192")
     assert small["fits"] is False
