@@ -1,6 +1,7 @@
 #include "placement/baselines/policy.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "placement/constraints/constraints.hpp"
 
@@ -31,22 +32,21 @@ double typical_throughput(const Deployment& deployment) {
   return batch * kOutput / (kOutput * step + batch * prefill);
 }
 
-std::vector<std::unique_ptr<PlacementPolicy>> all_baselines() {
-  std::vector<std::unique_ptr<PlacementPolicy>> all;
-  all.push_back(round_robin());
-  all.push_back(random_choice());
-  all.push_back(least_requests());
-  all.push_back(power_of_two());
-  all.push_back(weighted_by_capacity());
-  all.push_back(weighted_least_connections());
-  all.push_back(session_hash());
-  all.push_back(cache_aware());
-  all.push_back(block_cost());
-  all.push_back(least_kv());
-  all.push_back(lowest_price());
-  all.push_back(pinned_classes());
-  all.push_back(shortest_predicted_latency());
-  return all;
+std::span<const MakePolicy> all_baselines() {
+  static constexpr std::array<MakePolicy, 13> kAll{shortest_predicted_latency,
+                                                   block_cost,
+                                                   least_kv,
+                                                   weighted_least_connections,
+                                                   pinned_classes,
+                                                   weighted_by_capacity,
+                                                   least_requests,
+                                                   power_of_two,
+                                                   cache_aware,
+                                                   session_hash,
+                                                   round_robin,
+                                                   random_choice,
+                                                   lowest_price};
+  return kAll;
 }
 
 }  // namespace fareway

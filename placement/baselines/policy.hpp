@@ -89,6 +89,7 @@ std::unique_ptr<PlacementPolicy> pinned_classes();
 std::unique_ptr<PlacementPolicy> shortest_predicted_latency();
 
 /// All of them, in the order of the tables.
-std::vector<std::unique_ptr<PlacementPolicy>> all_baselines();
+using MakePolicy = std::unique_ptr<PlacementPolicy> (*)();
+std::span<const MakePolicy> all_baselines();
 
 }  // namespace fareway

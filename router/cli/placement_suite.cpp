@@ -21,13 +21,12 @@ namespace {
 using nlohmann::json;
 using namespace simulation;
 
-using MakePolicy = std::function<std::unique_ptr<PlacementPolicy>()>;
 struct NamedPolicy {
   std::string name;
-  MakePolicy make;
+  std::function<std::unique_ptr<PlacementPolicy>()> make;
 };
 
-NamedPolicy named(MakePolicy make) {
+NamedPolicy named(std::function<std::unique_ptr<PlacementPolicy>()> make) {
   std::string name{make()->name()};
   return {std::move(name), std::move(make)};
 }
@@ -44,10 +43,7 @@ std::vector<NamedPolicy> strong_policies() {
 
 std::vector<NamedPolicy> all_policies() {
   std::vector<NamedPolicy> all{fareway_policy()};
-  for (const auto make : {shortest_predicted_latency, block_cost, least_kv, weighted_least_connections,
-                          pinned_classes, weighted_by_capacity, least_requests, power_of_two, cache_aware,
-                          session_hash, round_robin, random_choice, lowest_price})
-    all.push_back(named(make));
+  for (const MakePolicy make : all_baselines()) all.push_back(named(make));
   return all;
 }
 
@@ -166,7 +162,7 @@ class SceneSuite {
 
   double warm_up() const { return std::min(SimulationOptions{}.warm_up_seconds, options_.seconds / 4); }
 
-  /// A rate of the right order: what a third of the fleet's devices would compute at 20,000 tokens a second.
+  /// A rate of the right order: three of the eight replicas prefilling 20,000 tokens a second each.
   double own_guess() const {
     double tokens = 0;
     double requests = 0;

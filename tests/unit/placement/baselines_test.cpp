@@ -1,5 +1,7 @@
 #include <array>
 #include <map>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -35,7 +37,8 @@ TEST(Baselines, EveryOneChoosesOnlyFeasibleReplicasAndRefusesOnlyWithoutAny) {
   const ReplicaIndex in = builder.add({.name = "in"});
   builder.fleet().replicas[out.value].health.connection_failed(kNow);
   const std::array excluded{failed};
-  for (const auto& policy : all_baselines()) {
+  for (const MakePolicy make : all_baselines()) {
+    const auto policy = make();
     for (std::uint64_t i = 0; i < 20; ++i)
       EXPECT_EQ(chosen(*policy, drawn(i), builder.fleet(), excluded), in) << policy->name();
     const std::array both{failed, in};
@@ -48,8 +51,8 @@ TEST(Baselines, EveryOneChoosesOnlyFeasibleReplicasAndRefusesOnlyWithoutAny) {
 }
 
 TEST(Baselines, EveryOneHasAName) {
-  std::map<std::string_view, int> names;
-  for (const auto& policy : all_baselines()) ++names[policy->name()];
+  std::set<std::string> names;
+  for (const MakePolicy make : all_baselines()) names.emplace(make()->name());
   EXPECT_EQ(names.size(), 13u);
 }
 
