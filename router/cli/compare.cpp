@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "placement/catalogue/measurements.hpp"
+#include "placement/model/capacity_question.hpp"
 #include "placement/speed/comparison.hpp"
 #include "router/cli/commands.hpp"
 #include "router/cli/cost_chart.hpp"
@@ -78,7 +79,7 @@ Comparison compared(const CompareOptions& options) {
       throw UsageError(
           fmt::format("--prices: no price of {}; give a file that has one", offer.deployment.device->name));
     offer.per_device_hour = *price;
-    found.curves.push_back(curve_of(offer, found.load, kRuntimeReserve));
+    found.curves.push_back(curve_of(offer, found.load, kDefaultReservePerDevice));
   }
   return found;
 }

@@ -6,15 +6,12 @@
 
 #include "placement/model/model.hpp"
 #include "placement/speed/deployment_text.hpp"
-#include "pricing/base/units.hpp"
 
 namespace fareway {
 
 // What `fareway speed` and `fareway compare` ask alike. Each throws a UsageError that names the option.
 
 constexpr std::int64_t kMostBatch = 100'000;
-/// Runtime, activations, graphs of one device: what a configuration assumes too.
-constexpr Bytes kRuntimeReserve{8 * kGibibyte};
 
 /// Said of a speed outside the points that it rests on.
 constexpr std::string_view kExtrapolationNote = "beyond the points that this rests on: an extrapolation";

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "placement/catalogue/measurements.hpp"
+#include "placement/model/capacity_question.hpp"
 #include "placement/model/format_support.hpp"
 #include "placement/speed/speed_answer.hpp"
 #include "router/cli/commands.hpp"
@@ -115,7 +116,7 @@ int print_speed(const SpeedOptions& options) {
   if (options.batch < 1 || options.batch > kMostBatch)
     throw UsageError(fmt::format("--batch: {} is not a number from 1 to {}", options.batch, kMostBatch));
   const SpeedAnswer answer = answer_speed(deployment, static_cast<double>(options.context),
-                                          static_cast<double>(options.batch), kRuntimeReserve);
+                                          static_cast<double>(options.batch), kDefaultReservePerDevice);
   if (options.json) {
     std::cout << json_of(answer, deployment, options).dump(2) << '\n';
   } else {
