@@ -26,7 +26,8 @@ struct GoodputSearch {
   double lowest_rate{0.05};
 };
 
-/// Doubles or halves the rate until the target lies between two tries, then bisects in the logarithm.
+/// Raises or lowers the rate in strides until the target lies between two tries, then bisects in the
+/// logarithm.
 /// Attainment is not always monotonic; what is found is a rate that holds with one above it, by `precision`,
 /// that does not.
 Goodput find_goodput(const GoodputSearch& search, const std::function<Outcome(double rate)>& run);

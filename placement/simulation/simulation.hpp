@@ -56,8 +56,6 @@ struct Outcome {
 
   ClassOutcome all() const;
   double attainment() const { return all().attainment(); }
-  /// Requests a second that met their objective.
-  double goodput() const { return static_cast<double>(all().met) / seconds; }
 };
 
 /// Serves every request of `workload` by `policy` on the scene's engines: LiveFleet keeps the router's

@@ -32,12 +32,13 @@ struct SuiteOptions {
 };
 
 /// Measures every policy on every scene and returns everything the tables show, lists by seed:
-///   scenes[]: name, bound (99 %), goodput[] {policy, rate[], rate95[], tokens[], hits[], moves[],
-///   classes[][3],
-///             points[] {rate, attainment} of the first seed}
-///             loads[] {policy, load, attainment[], classes[][3], all_in[]}, faults[], terms[], rules[]
-///             (each {policy, case, rate[]}), elastic[] {policy, scaler, load, usd_per_hour[], attainment[]},
-///             calibration[] {predicted, requests, missed}
+///   scenes[]: name, bound (99 %), own_rate (mean of Fareway's),
+///             goodput[] {policy, rate[], rate95[], tokens[], hits[], moves[], classes[][3],
+///                        points[] {rate, attainment} of the first seed},
+///             loads[] {policy, load, attainment[], classes[][3], all_in[]},
+///             faults[], terms[], rules[] (each {policy, case, rate[]}),
+///             elastic[] {policy, scaler, load, usd_per_hour[], attainment[]},
+///             calibration[] {predicted, requests, missed} of the first seed
 /// Equal options give an equal result, byte for byte.
 nlohmann::json run_placement_suite(const SuiteOptions& options);
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Dollars a second of the reference fleet, over which goodput per dollar is given.
+/// Of the reference fleet, over which goodput per dollar is given.
 constexpr double kFleetUsdPerHour = 236;
 
 struct Range {
