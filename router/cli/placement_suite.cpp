@@ -301,7 +301,8 @@ json run_placement_suite(const SuiteOptions& options) {
     }
   }
   run_all(jobs, options.jobs);
-  json result = {{"seeds", options.seeds}, {"seconds", options.seconds}, {"scenes", json::array()}};
+  const double seconds = options.kind == SuiteKind::kElastic ? options.elastic_seconds : options.seconds;
+  json result = {{"seeds", options.seeds}, {"seconds", seconds}, {"scenes", json::array()}};
   for (const SceneSuite& scene : scenes) result["scenes"].push_back(scene.result());
   return result;
 }
