@@ -54,6 +54,7 @@ void run_all(const std::vector<std::function<void()>>& jobs, int threads) {
     for (std::size_t i = next++; i < jobs.size(); i = next++) jobs[i]();
   };
   std::vector<std::jthread> workers;
+  workers.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) workers.emplace_back(work);
 }
 
