@@ -8,11 +8,11 @@ namespace fareway {
 /// What the request would see on each replica:
 ///
 ///     TTFT = rest of the running step + prefills ahead + S·D(b, K) + P + wait for a seat or KV memory
-///     S    = ⌈(queued + n)/(chunk − b)⌉ mixed steps; one with m prompt tokens reads c1·(1 − k/E)^b·(1 − (1 −
-///     k/E)^m)
-///            of experts more than D(b, K)
-///     wait = remaining × the larger of D/b × seats short and D/K × KV tokens short: those who decode leave
-///     evenly TPOT = D(b + queued + 1, K + queued prompts + own)/(1 − ρ)
+///     S    = ⌈(queued + n)/(chunk − b)⌉ mixed steps; one with m prompt tokens reads
+///            c1·(1 − k/E)^b·(1 − (1 − k/E)^m) of experts more than D(b, K)
+///     wait = remaining × the larger of D/b × seats short and D/K × KV tokens short:
+///            those who decode leave evenly
+///     TPOT = D(b + queued + 1, K + queued prompts + own)/(1 − ρ)
 ///
 /// A replica that spends ρ of its time on others' prefills decodes in the rest; ρ is a moving average over 20
 /// s, at most 0.85. Requests of others that wait are taken to bring what this one brings, since nobody says.

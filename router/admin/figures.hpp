@@ -16,7 +16,7 @@ std::string dollars(double amount);
 std::string with_commas(std::int64_t number);
 /// "3.2 %", whole from ten on
 std::string percent(double share);
-/// "1.2 s", "35 ms", "2.1 min": two significant digits, three from a second on
+/// "1.2 s", "35 ms", "2.1 min": two significant digits, three from a tenth of a second on
 std::string span_of(Seconds time);
 
 /// "west-2 takes 2.7 times as long as its 3 siblings and 3.0 times what its profile says to decode (24

@@ -31,8 +31,9 @@ struct AdminRoute {
   ExplainQuery explain{};              ///< of kExplain
 };
 
-/// Which page a request asks for, or the answer that refuses it: 405 for anything but GET and HEAD, 404 for
-/// an unknown path, 400 for a limit that is no positive number. Unknown query parameters are ignored, limits
+/// Which page a request asks for, or the answer that refuses it: 405 for a method other than GET and HEAD
+/// (POST for explain), 404 for an unknown path, 400 for a limit that is no positive number and for broken
+/// percent-encoding. Unknown query parameters are ignored, limits
 /// beyond the most cut.
 std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::string_view target);
 

@@ -15,7 +15,7 @@ using prometheus::BuildHistogram;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-/// Powers of about 1.25 from a quarter to four times: what a prediction may be off by.
+/// From a quarter to four times, closest around 1: what a prediction may be off by.
 const Histogram::BucketBoundaries kRatios{0.25, 0.33, 0.5, 0.64, 0.8, 0.9, 1, 1.1, 1.25, 1.56, 2, 3, 4};
 constexpr std::int64_t kTokensToJudgeTpot = 16;
 

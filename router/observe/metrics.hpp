@@ -41,7 +41,6 @@ class Metrics {
   void decision_turned_out(const DecisionRecord& record, const Fleet& fleet);
   /// Refused before a replica was chosen: "unauthorized", "bad_request", "too_large", "no_replica", ...
   /// (literals)
-  /// ... (literals)
   void request_refused(std::string_view reason_literal);
   /// Another attempt on another replica, after "unreachable", "refused" or "broke_off" (literals).
   void retried(std::string_view reason_literal);
