@@ -132,7 +132,6 @@ Task<bool> Exchange::forward(ReplicaIndex replica) {
   std::array<std::string_view, 4> parts{head, body.substr(0, splice.offset), splice.inserted,
                                         body.substr(splice.offset + splice.removed)};
   state_.upstream->begin_answer();
-  state_.upstream->count_use();
   state_.deadline.set(Wait::kFirstByte, state_.attempt_began + state_.limits().first_byte_timeout);
   const bool sent = co_await state_.upstream->write(parts);
   state_.deadline.clear();

@@ -52,8 +52,6 @@ class UpstreamConnection {
   bool reusable() const;
   /// Nothing has arrived since its last answer: neither bytes nor the end.
   bool quiet();
-  bool reused() const { return uses_ > 0; }
-  void count_use() { ++uses_; }
 
   /// Ends whatever waits on it, a connect included.
   void close();
@@ -71,7 +69,6 @@ class UpstreamConnection {
   std::string_view body_;
   bool ended_{false};   // the engine closed
   bool closed_{false};  // we closed
-  std::size_t uses_{0};
 };
 
 /// Idle connections by replica, newest first; and how to make new ones.
