@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <xxhash.h>
+
 namespace fareway {
 
 std::optional<Seconds> lateness_of(const DecisionRecord& record, const Fleet& fleet) {
@@ -22,9 +24,8 @@ DecisionLog::DecisionLog(std::size_t capacity, double sample)
 
 bool DecisionLog::sampled(const std::string& request_id) const {
   if (sample_ >= 1) return true;
-  // FNV-1a: spreads ids that differ in their last digits, which std::hash need not.
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : request_id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  // Not std::hash, which differs between standard libraries: routers would not choose alike.
+  const std::uint64_t hash = XXH3_64bits(request_id.data(), request_id.size());
   constexpr double kTwoTo32 = 4294967296.0;
   return static_cast<double>(hash >> 32U) / kTwoTo32 < sample_;
 }
