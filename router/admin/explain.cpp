@@ -50,8 +50,7 @@ std::string listed(const std::vector<std::string_view>& names) {
 /// What the constraint says of `count` replicas, without its name.
 std::string verdict(std::string_view constraint, std::size_t count, const RequestShape& shape) {
   if (constraint == "context") {
-    const Tokens needed = shape.prompt + shape.output_limit.value_or(Tokens{1});
-    return fmt::format("cannot hold {} tokens", with_commas(needed.value));
+    return fmt::format("cannot hold {} tokens", with_commas(shape.context_needed().value));
   }
   const auto phrase = std::ranges::find(kPhrases, constraint, &Phrase::constraint);
   if (phrase == kPhrases.end()) return count == 1 ? "is excluded" : "are excluded";
