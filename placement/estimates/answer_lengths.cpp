@@ -45,11 +45,6 @@ double AnswerLengths::remaining(const AnswerKind& kind, double seen, std::option
   return limit ? std::clamp(static_cast<double>(limit->value) - seen, 1.0, rest) : rest;
 }
 
-double AnswerLengths::log_spread(const AnswerKind& kind) const {
-  const LengthSketch* sketch = own(kind);
-  return sketch == nullptr ? shared(kind).log_spread() : sketch->log_spread();
-}
-
 void AnswerLengths::learn(const AnswerKind& kind, Tokens length) {
   if (length.value <= 0) return;
   by_model_and_class_.at(kind.model.value * classes_ + kind.service_class.value).add(length);

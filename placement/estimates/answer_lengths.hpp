@@ -34,8 +34,6 @@ class AnswerLengths {
   Tokens expected(const AnswerKind& kind, std::optional<Tokens> limit) const;
   /// Tokens still to come after `seen`, at least 1, at most what the limit leaves.
   double remaining(const AnswerKind& kind, double seen, std::optional<Tokens> limit) const;
-  /// Spread of ln(length).
-  double log_spread(const AnswerKind& kind) const;
 
   void learn(const AnswerKind& kind, Tokens length);
   std::size_t sketches() const { return recent_.size(); }
