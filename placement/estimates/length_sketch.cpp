@@ -19,7 +19,13 @@ std::size_t LengthSketch::bucket_of(double length) {
 }
 
 double LengthSketch::length_of(std::size_t bucket) {
-  return std::pow(kGrowth, static_cast<double>(bucket));
+  // Every request sums over all buckets: 160 powers would cost it microseconds.
+  static const std::array<double, kBuckets> lengths = [] {
+    std::array<double, kBuckets> powers{};
+    for (std::size_t i = 0; i < kBuckets; ++i) powers[i] = std::pow(kGrowth, static_cast<double>(i));
+    return powers;
+  }();
+  return lengths[bucket];
 }
 
 void LengthSketch::add(Tokens length) {
