@@ -57,9 +57,11 @@ def demo_fleet():
 
 
 def write(config, folder):
+    """fareway.yaml in `folder`, replaced at once: a process that starts meanwhile reads the old file or the new one, never half of one."""
     path = Path(folder) / "fareway.yaml"
-    path.write_text(yaml.safe_dump(config, sort_keys=False))
-    return path
+    written = path.with_suffix(".new")
+    written.write_text(yaml.safe_dump(config, sort_keys=False))
+    return written.replace(path)
 
 
 def pool_names(config):
