@@ -68,11 +68,8 @@ SpeedAnswer answer_speed(const NamedDeployment& deployment, double context, doub
   speculate(deployment, answer.estimate);
   const SpeedProfile& profile = answer.estimate.profile;
   answer.tpot = profile.step(batch, batch * context);
-  const LoopReading loop = loop_reader(answer.estimate, deployment.speculation.has_value())(
+  answer.loop = loop_reader(answer.estimate, deployment.speculation.has_value())(
       {.input_tokens = context, .output_tokens = kLoopOutputTokens, .concurrency = batch});
-  answer.loop_tpot = loop.tpot;
-  answer.loop_measured = loop.measured;
-  answer.extrapolated = loop.extrapolated;
   answer.prefill = profile.prefill(context, 0);
   answer.cold_ttft = cold_ttft(profile, answer.estimate.first_token, context);
   const Capacity capacity = capacity_of(*deployment.model, *deployment.device, deployment.parallelism,

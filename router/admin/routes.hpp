@@ -33,8 +33,7 @@ struct AdminRoute {
 
 /// Which page a request asks for, or the answer that refuses it: 405 for a method other than GET and HEAD
 /// (POST for explain), 404 for an unknown path, 400 for a limit that is no positive number and for broken
-/// percent-encoding. Unknown query parameters are ignored, limits
-/// beyond the most cut.
+/// percent-encoding. Unknown query parameters are ignored, limits beyond the most cut.
 std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::string_view target);
 
 }  // namespace fareway

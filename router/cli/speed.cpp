@@ -28,7 +28,7 @@ std::vector<std::string> notes_on(const SpeedAnswer& answer, const NamedDeployme
     notes.push_back("the weights do not fit; `fareway capacity` says by how much and what would");
   else if (static_cast<double>(answer.sessions) < batch)
     notes.push_back(fmt::format("the KV cache holds {} such sequences at once", answer.sessions));
-  if (answer.extrapolated) notes.emplace_back(kExtrapolationNote);
+  if (answer.loop.extrapolated) notes.emplace_back(kExtrapolationNote);
   if (format_support(*deployment.device, deployment.format) == FormatSupport::kEmulated)
     notes.push_back(fmt::format("{} emulates {}, so it computes at bf16 speed", deployment.device->name,
                                 to_string(deployment.format)));
@@ -61,9 +61,9 @@ Json json_of(const SpeedAnswer& answer, const NamedDeployment& deployment, const
   json["tokens_per_second_stream"] = answer.stream();
   json["tokens_per_second_aggregate"] = batch * answer.stream();
   json["closed_loop"] = {{"output_tokens", kLoopOutputTokens},
-                         {"tpot_ms", milliseconds(answer.loop_tpot)},
-                         {"measured", answer.loop_measured},
-                         {"extrapolated", answer.extrapolated}};
+                         {"tpot_ms", milliseconds(answer.loop.tpot)},
+                         {"measured", answer.loop.measured},
+                         {"extrapolated", answer.loop.extrapolated}};
   json["prefill_seconds"] = answer.prefill.count();
   json["ttft_cold_seconds"] = answer.cold_ttft.count();
   json["fits"] = answer.kv_pool.value >= 0;
@@ -100,8 +100,8 @@ void print(const SpeedAnswer& answer, const NamedDeployment& deployment, const S
                            milliseconds(answer.tpot), answer.stream(), batch * answer.stream())
             << fmt::format(
                    "with the prefills of {} clients in between ({:.0f}-token answers): {:.2f} ms, {}\n",
-                   options.batch, kLoopOutputTokens, milliseconds(answer.loop_tpot),
-                   answer.loop_measured ? "measured" : "modelled")
+                   options.batch, kLoopOutputTokens, milliseconds(answer.loop.tpot),
+                   answer.loop.measured ? "measured" : "modelled")
             << fmt::format("prefill of {} tokens {:.2f} s; TTFT cold {:.2f} s\n", options.context,
                            answer.prefill.count(), answer.cold_ttft.count());
   for (const std::string& note : notes_on(answer, deployment, batch)) std::cout << "note: " << note << '\n';

@@ -84,11 +84,11 @@ TEST(MeasuredCurve, LiesBetweenTheCurvesOfShorterAndLongerPrompts) {
 TEST(MeasuredSpeed, ReadsDeepSeekR1OffItsPoints) {
   const SpeedAnswer measured = answer("DeepSeek-R1", "8xMI300X", 8192, 16);
   EXPECT_EQ(measured.estimate.basis.tier, SpeedTier::kMeasured);
-  EXPECT_TRUE(measured.loop_measured);
-  EXPECT_FALSE(measured.extrapolated);
-  EXPECT_NEAR(measured.loop_tpot.count(), 0.02889, 1e-9);
+  EXPECT_TRUE(measured.loop.measured);
+  EXPECT_FALSE(measured.loop.extrapolated);
+  EXPECT_NEAR(measured.loop.tpot.count(), 0.02889, 1e-9);
   EXPECT_LT(*measured.estimate.basis.tpot_error, 0.10) << "of the profile fitted to them";
-  EXPECT_TRUE(answer("DeepSeek-R1", "8xMI300X", 100'000, 16).extrapolated);
+  EXPECT_TRUE(answer("DeepSeek-R1", "8xMI300X", 100'000, 16).loop.extrapolated);
 }
 
 TEST(MeasuredSpeed, KimiK3StreamsAndAggregatesAreThePublishedOnes) {
