@@ -65,11 +65,27 @@ LedgerTables::LedgerTables(Database& database)
             "INSERT INTO idle_costs (replica, pool, from_ns, to_ns, idle_nanousd) VALUES (?1, ?2, ?3, ?4, "
             "?5)") {}
 
-template <class Insert>
-void LedgerTables::atomically(Insert insert) {
+void LedgerTables::insert(const LedgerRow& row) {
+  request_.run(row.request_id, nanoseconds(row.admitted_at), row.tenant, row.key_id, row.model,
+               row.service_class, row.endpoint, row.session, to_string(row.outcome), row.status,
+               to_text(row.usage_source), tokens(row.usage, &TokenUsage::prompt),
+               tokens(row.usage, &TokenUsage::cached), tokens(row.usage, &TokenUsage::completion),
+               amount(row.price), count(row.ttft), row.duration.count());
+  std::int64_t attempt = 0;
+  for (const Charge& charge : row.charges) {
+    charge_.run(row.request_id, ++attempt, charge.replica, charge.pool, charge.cost.value);
+  }
+}
+
+void LedgerTables::insert(const IdleRow& row) {
+  idle_.run(row.replica, row.pool, nanoseconds(row.from), nanoseconds(row.to), row.idle.value);
+}
+
+template <class Row>
+void LedgerTables::insert_wholly(const Row& row) {
   savepoint_.run();
   try {
-    insert();
+    insert(row);
   } catch (const DatabaseError& error) {
     // Any other failure ends the whole transaction, and the savepoint with it.
     if (is_refusal(error)) {
@@ -81,24 +97,8 @@ void LedgerTables::atomically(Insert insert) {
   release_.run();
 }
 
-void LedgerTables::insert(const LedgerRow& row) {
-  atomically([&] {
-    request_.run(row.request_id, nanoseconds(row.admitted_at), row.tenant, row.key_id, row.model,
-                 row.service_class, row.endpoint, row.session, to_string(row.outcome), row.status,
-                 to_text(row.usage_source), tokens(row.usage, &TokenUsage::prompt),
-                 tokens(row.usage, &TokenUsage::cached), tokens(row.usage, &TokenUsage::completion),
-                 amount(row.price), count(row.ttft), row.duration.count());
-    std::int64_t attempt = 0;
-    for (const Charge& charge : row.charges) {
-      charge_.run(row.request_id, ++attempt, charge.replica, charge.pool, charge.cost.value);
-    }
-  });
-}
-
-void LedgerTables::insert(const IdleRow& row) {
-  atomically(
-      [&] { idle_.run(row.replica, row.pool, nanoseconds(row.from), nanoseconds(row.to), row.idle.value); });
-}
+template void LedgerTables::insert_wholly(const LedgerRow& row);
+template void LedgerTables::insert_wholly(const IdleRow& row);
 
 bool is_refusal(const DatabaseError& error) {
   switch (error.primary()) {

@@ -27,6 +27,10 @@ namespace {
 constexpr std::chrono::seconds kRetryInterval{1};
 /// Rows of one transaction at most: after an outage the backlog goes in piece by piece, so progress is kept.
 constexpr std::size_t kMaxGroup = 4096;
+/// A commit costs as much as ten rows or more, so under load rows wait for company: until this long after the
+/// last commit began, or until they are that many. A row after a quiet while waits for nobody.
+constexpr std::chrono::milliseconds kCommitInterval{2};
+constexpr std::size_t kEnoughForACommit = 64;
 
 struct Entry {
   std::variant<LedgerRow, IdleRow> row;
@@ -67,11 +71,14 @@ class SqliteLedger::Writer {
  private:
   /// For each row of a group, why the schema refuses it; nothing for a row that is in.
   using Refusals = std::vector<std::optional<std::string>>;
+  using Clock = std::chrono::steady_clock;
 
   void run();
   bool collect();
   void commit_waiting();
   Refusals commit_group(std::size_t size);
+  bool commit_unrefused(std::size_t size);
+  Refusals commit_some_refused(std::size_t size);
   void settle_group(const Refusals& refusals);
   void defer_waiting();
   void set_trouble(std::string what);
@@ -82,7 +89,8 @@ class SqliteLedger::Writer {
   // The writer thread's own.
   std::deque<Entry> waiting_;  // oldest first; empty between commits unless the store fails
   std::size_t deferred_{0};    // how many of them, from the front, have been told so
-  std::chrono::steady_clock::time_point retry_at_{};
+  Clock::time_point retry_at_{};
+  Clock::time_point committed_at_{};  // when the last commit began
 
   std::atomic<std::size_t> backlog_{0};
   std::atomic<std::uint64_t> refused_{0};
@@ -106,13 +114,13 @@ SqliteLedger::Writer::~Writer() {
 
 void SqliteLedger::Writer::append(Entry entry) {
   ++backlog_;
-  bool first = false;
+  std::size_t incoming = 0;
   {
     const std::lock_guard lock(mutex_);
-    first = incoming_.empty();
     incoming_.push_back(std::move(entry));
+    incoming = incoming_.size();
   }
-  if (first) wake_.notify_one();
+  if (incoming == 1 || incoming == kEnoughForACommit) wake_.notify_one();
 }
 
 std::string SqliteLedger::Writer::trouble() const {
@@ -124,7 +132,7 @@ void SqliteLedger::Writer::run() {
   bool stopping = false;
   while (!stopping) {
     stopping = collect();
-    const bool rest = !stopping && std::chrono::steady_clock::now() < retry_at_;
+    const bool rest = !stopping && Clock::now() < retry_at_;
     if (rest) {
       defer_waiting();
     } else {
@@ -143,6 +151,8 @@ bool SqliteLedger::Writer::collect() {
   } else {
     wake_.wait_until(lock, retry_at_, called);
   }
+  wake_.wait_until(lock, committed_at_ + kCommitInterval,
+                   [this] { return stopping_ || incoming_.size() >= kEnoughForACommit; });
   waiting_.insert(waiting_.end(), std::make_move_iterator(incoming_.begin()),
                   std::make_move_iterator(incoming_.end()));
   incoming_.clear();
@@ -156,11 +166,11 @@ void SqliteLedger::Writer::commit_waiting() {
       refusals = commit_group(std::min(waiting_.size(), kMaxGroup));
     } catch (const DatabaseError& error) {
       set_trouble("ledger " + file_.path.string() + ": " + error.what());
-      retry_at_ = std::chrono::steady_clock::now() + kRetryInterval;
+      retry_at_ = Clock::now() + kRetryInterval;
       defer_waiting();
       return;
     }
-    if (retry_at_ != std::chrono::steady_clock::time_point{}) {
+    if (retry_at_ != Clock::time_point{}) {
       set_trouble({});
       retry_at_ = {};
     }
@@ -170,12 +180,32 @@ void SqliteLedger::Writer::commit_waiting() {
 
 /// One transaction for the `size` oldest rows.
 SqliteLedger::Writer::Refusals SqliteLedger::Writer::commit_group(std::size_t size) {
-  Refusals refusals(size);
+  committed_at_ = Clock::now();
   file_.database.expect_in_place();
+  return commit_unrefused(size) ? Refusals(size) : commit_some_refused(size);
+}
+
+/// False where the schema refuses a row of them, and then none is in.
+bool SqliteLedger::Writer::commit_unrefused(std::size_t size) {
+  Transaction transaction(file_.database, Transaction::Kind::kWrite);
+  try {
+    for (std::size_t i = 0; i < size; ++i) {
+      std::visit([this](const auto& row) { tables_.insert(row); }, waiting_[i].row);
+    }
+  } catch (const DatabaseError& error) {
+    if (!is_refusal(error)) throw;
+    return false;
+  }
+  transaction.commit();
+  return true;
+}
+
+SqliteLedger::Writer::Refusals SqliteLedger::Writer::commit_some_refused(std::size_t size) {
+  Refusals refusals(size);
   Transaction transaction(file_.database, Transaction::Kind::kWrite);
   for (std::size_t i = 0; i < size; ++i) {
     try {
-      std::visit([this](const auto& row) { tables_.insert(row); }, waiting_[i].row);
+      std::visit([this](const auto& row) { tables_.insert_wholly(row); }, waiting_[i].row);
     } catch (const DatabaseError& error) {
       if (!is_refusal(error)) throw;
       refusals[i] = error.what();

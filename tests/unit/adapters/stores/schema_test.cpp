@@ -110,6 +110,30 @@ TEST_F(SchemaTest, DatabaseOfAnotherProgramIsRefusedAndLeftAlone) {
   EXPECT_EQ(schema("a.db"), before);
 }
 
+TEST_F(SchemaTest, RowsOfTheFirstVersionAreKeptWhenTablesAreMadeAnew) {
+  apply("a.db", sqlite_migrations().first(1));
+  tamper(folder_ / "a.db",
+         "INSERT INTO requests VALUES ('r1', 7, 'acme', 'k', 'm', 'batch', '/v1/completions', '', "
+         "'complete', 200,"
+         " 'engine', 11, 0, 13, NULL, 0.5, 1.5);"
+         "INSERT INTO charges VALUES ('r1', 1, 'a/0', 'a', 17), ('r1', 2, 'b/0', 'b', 19);");
+  const std::string requests =
+      "SELECT request_id || admitted_at_ns || tenant || key_id || model || service_class || endpoint || "
+      "session"
+      " || outcome || status || usage_source || prompt_tokens || cached_tokens || completion_tokens"
+      " || coalesce(price_nanousd, 'unknown') || ttft_seconds || duration_seconds FROM requests";
+  const std::string charges =
+      "SELECT request_id || attempt || replica || pool || cost_nanousd FROM charges ORDER BY attempt";
+  const auto requests_before = column(folder_ / "a.db", requests);
+  const auto charges_before = column(folder_ / "a.db", charges);
+  apply("a.db", sqlite_migrations());
+  EXPECT_EQ(column(folder_ / "a.db", requests), requests_before);
+  EXPECT_EQ(column(folder_ / "a.db", charges), charges_before);
+  EXPECT_THAT(charges_before, testing::ElementsAre("r11a/0a17", "r12b/0b19"));
+  EXPECT_THAT(column(folder_ / "a.db", "SELECT \"table\" FROM pragma_foreign_key_list('charges')"),
+              testing::ElementsAre("requests"));
+}
+
 TEST_F(SchemaTest, TablesAreStrictAndMoneyColumnsAreIntegers) {
   apply("a.db", sqlite_migrations());
   EXPECT_THAT(column(folder_ / "a.db",

@@ -176,6 +176,16 @@ TEST(SqliteLedger, RowsThatArriveDuringACommitShareTheNext) {
   EXPECT_EQ(commits_in_log(folder / "a.db") - before, 1);
 }
 
+TEST(SqliteLedger, CommitsOfAFewRowsAreTwoMillisecondsApart) {
+  const TemporaryFolder folder;
+  SqliteLedger ledger(folder / "a.db");
+  const int before = commits_in_log(folder / "a.db");
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 50; ++i) append_and_wait(ledger, Request(std::to_string(i)));
+  const auto intervals = (std::chrono::steady_clock::now() - start) / std::chrono::milliseconds(2);
+  EXPECT_LE(commits_in_log(folder / "a.db") - before, 1 + intervals);
+}
+
 TEST(SqliteLedger, LargeBacklogIsCommittedInPieces) {
   const TemporaryFolder folder;
   SqliteLedger ledger(folder / "a.db");
