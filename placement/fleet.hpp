@@ -53,7 +53,7 @@ struct InFlight {
   std::uint32_t slot{};  ///< where `LiveFleet` finds it again
   ClassIndex service_class;
   TenantIndex tenant;
-  TimePoint arrived;
+  TimePoint arrived;  ///< when it was sent here
   Tokens prompt;
   Tokens cached;
   double expected_output{};
@@ -63,6 +63,7 @@ struct InFlight {
   Tokens judged;                         ///< `generated` when `expected_output` was last worked out
   Tokens ticked;                         ///< `generated` at the last tick
   bool streamed{true};
+  Seconds waited{};             ///< in the queue, before it was sent here
   Seconds predicted_prefill{};  ///< its own, part of `predicted_ttft`
   Seconds predicted_ttft{};
   Seconds predicted_tpot{};
@@ -99,6 +100,7 @@ struct Replica {
   PoolIndex pool;
   DeploymentIndex deployment;
   ReplicaHealth health;
+  bool draining{false};  ///< an operator wants it empty: it takes no new request
   std::optional<LoadReading> reading;
   TimePoint read_at;
   std::int64_t foreign_running{0};  ///< in the reading, and not ours when it was taken

@@ -101,6 +101,7 @@ Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, T
                                .judged = {},
                                .ticked = {},
                                .streamed = shape.streamed,
+                               .waited = shape.waited,
                                .predicted_prefill = prefill,
                                .predicted_ttft = candidate.prediction.ttft,
                                .predicted_tpot = candidate.prediction.tpot});
@@ -214,6 +215,11 @@ void LiveFleet::answer_succeeded(ReplicaIndex replica) {
 
 void LiveFleet::answer_failed(ReplicaIndex replica, TimePoint now) {
   fleet_.replicas.at(replica.value).health.answer_failed(now);
+  refresh(replica, now);
+}
+
+void LiveFleet::set_draining(ReplicaIndex replica, bool draining, TimePoint now) {
+  fleet_.replicas.at(replica.value).draining = draining;
   refresh(replica, now);
 }
 

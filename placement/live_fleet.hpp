@@ -37,6 +37,7 @@ class LiveFleet {
   const Fleet& fleet() const { return fleet_; }
   /// The fleet condensed for `choose` and `decide`, always up to date.
   const CandidateTable& table() const { return table_; }
+  const PriceBook& prices() const { return prices_; }
   const Meter& meter(ReplicaIndex replica) const { return meters_[replica.value]; }
   const Estimates& estimates() const { return estimates_; }
 
@@ -66,6 +67,9 @@ class LiveFleet {
   void connection_failed(ReplicaIndex replica, TimePoint now);
   void answer_succeeded(ReplicaIndex replica);
   void answer_failed(ReplicaIndex replica, TimePoint now);
+
+  /// An operator's wish: no new request while it drains; those in flight go on.
+  void set_draining(ReplicaIndex replica, bool draining, TimePoint now);
 
   /// Once a second: meters advance, prices that changed take effect, answers that are not streamed are taken
   /// to progress as predicted (else they would seem to wait for ever, and nobody's stall of them would

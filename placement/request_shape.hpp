@@ -33,6 +33,7 @@ struct RequestShape {
   bool streamed{true};     ///< its tokens are seen as they come; otherwise progress is assumed as predicted
   std::uint64_t rules{0};  ///< the operator's rules that speak of it, as `RuleSet::matching` gives them
   std::uint64_t tie_break{0};  ///< random; spreads equal choices
+  Seconds waited{};  ///< since it arrived: what is left of its TTFT target and deadline is less by that
 
   /// What an engine must have room for: the prompt and as much answer as the client allows, one token at
   /// least.

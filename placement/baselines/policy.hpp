@@ -26,6 +26,7 @@ struct Verdict {
   enum class Kind : std::uint8_t { kPlace, kRefuse };
   Kind kind{Kind::kRefuse};
   Candidate candidate{};
+  std::optional<Usd> refuse_dollars{};  ///< of a policy that knows what refusing costs
 };
 
 /// One way of choosing a replica: Fareway's own decision, or a public policy to compare it with. Chance comes

@@ -21,6 +21,8 @@ std::string_view to_string(Violation violation) {
       return "context";
     case Violation::kHealth:
       return "health";
+    case Violation::kDraining:
+      return "draining";
     case Violation::kAsleep:
       return "asleep";
     case Violation::kRuleCap:
@@ -69,6 +71,7 @@ Violation violated_by_context(const RequestShape& request, const Deployment& dep
 Violation violated_by_replica(const Fleet& fleet, const Replica& replica) {
   if (fleet[replica.deployment].format_support == FormatSupport::kWrong) return Violation::kFormat;
   if (!replica.health.serving()) return Violation::kHealth;
+  if (replica.draining) return Violation::kDraining;
   if (replica.reading && replica.reading->asleep) return Violation::kAsleep;
   return Violation::kNone;
 }

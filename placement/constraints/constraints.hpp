@@ -19,6 +19,7 @@ enum class Violation : std::uint32_t {
   kFormat,        ///< the device would misread the checkpoint's numbers
   kContext,       ///< prompt and answer exceed the engine's limit
   kHealth,        ///< out of rotation
+  kDraining,      ///< an operator wants it empty
   kAsleep,        ///< the engine has put its weights away
   kRuleCap,       ///< as many requests as a rule allows are in flight there
   kFailedBefore,  ///< it already failed this request

@@ -11,9 +11,10 @@ namespace {
 
 constexpr double kSoonest = 1e-12;  // seconds; a target of nothing is never met
 
-std::optional<float> log_of(std::optional<Seconds> target) {
+/// `gone`: what is over of it already.
+std::optional<float> log_of(std::optional<Seconds> target, Seconds gone = {}) {
   if (!target) return std::nullopt;
-  return static_cast<float>(std::log(std::max(target->count(), kSoonest)));
+  return static_cast<float>(std::log(std::max((*target - gone).count(), kSoonest)));
 }
 
 }  // namespace
@@ -30,10 +31,10 @@ Ask ask_of(const RequestShape& request, const ServiceClass& service_class, Secon
           .output = static_cast<float>(request.expected_output.value),
           .context_needed = saturated(request.context_needed()),
           .kind = kind_of(request.prompt),
-          .log_ttft_target = log_of(service_class.ttft_target(request.prompt)),
+          .log_ttft_target = log_of(service_class.ttft_target(request.prompt), request.waited),
           .log_tpot_target =
               log_of(service_class.tpot_target(static_cast<double>(request.expected_output.value))),
-          .log_deadline = log_of(service_class.deadline),
+          .log_deadline = log_of(service_class.deadline, request.waited),
           .miss_usd = static_cast<float>(service_class.miss.value),
           .miss_usd_per_second = static_cast<float>(service_class.miss_per_second.value),
           .since_epoch = static_cast<float>(since_epoch.count()),

@@ -16,6 +16,8 @@ constexpr auto kStalls = [] {
   return stalls;
 }();
 
+constexpr Seconds kSoonest{1e-12};  // a target of nothing is never met
+
 using Points = std::array<float, StallCurve::kPoints>;
 
 /// What becomes of one request at each stall: the probability that it misses, and the seconds it is expected
@@ -85,9 +87,10 @@ StallCurve stall_curve(const InFlight& q, const ServiceClass& objective, const S
   Outcome outcome;
   double in_time_so_far = 1;
   if (const auto target = objective.ttft_target(q.prompt); target && !q.first_token && ttft.count() > 0) {
+    const Seconds left = std::max(*target - q.waited, kSoonest);
     in_time_so_far =
-        1 - lane_upper_tail(static_cast<float>(std::log(std::max(*target / ttft, 1e-12)) / spread.ttft));
-    outcome.late.fill(static_cast<float>(expected_lateness(*target, ttft, spread.ttft).count()));
+        1 - lane_upper_tail(static_cast<float>(std::log(std::max(left / ttft, 1e-12)) / spread.ttft));
+    outcome.late.fill(static_cast<float>(expected_lateness(left, ttft, spread.ttft).count()));
   }
   const auto against = [&](double target, double seconds, double width) {
     meet(target, seconds, width, outcome);
@@ -96,7 +99,8 @@ StallCurve stall_curve(const InFlight& q, const ServiceClass& objective, const S
   if (const auto target = objective.tpot_target(tokens))
     against(target->count() * tokens, decoding.count(), spread.tpot);
   if (objective.deadline)
-    against(objective.deadline->count(), (ttft + decoding).count(), std::max(spread.ttft, spread.tpot));
+    against((*objective.deadline - q.waited).count(), (ttft + decoding).count(),
+            std::max(spread.ttft, spread.tpot));
 
   StallCurve curve;
   const auto worth = static_cast<float>(objective.miss.value * in_time_so_far);

@@ -8,7 +8,9 @@ Verdict DollarPolicy::choose(const PlacementQuestion& question) {
   if (terms_.gpu && terms_.own_miss && terms_.others_miss) {
     const Choice choice = fareway::choose(question.shape, question.fleet, question.table, question.excluded,
                                           question.now, scratch_);
-    return choice.chosen ? Verdict{.kind = Verdict::Kind::kPlace, .candidate = *choice.chosen} : Verdict{};
+    if (!choice.chosen) return {};
+    return {
+        .kind = Verdict::Kind::kPlace, .candidate = *choice.chosen, .refuse_dollars = choice.refuse_dollars};
   }
   const Decision decision =
       decide(question.shape, question.fleet, question.table, question.excluded, question.now, scratch_);

@@ -30,6 +30,7 @@ class Run {
         options_(options),
         live_(std::move(scene.fleet), std::move(scene.prices), TimePoint{}, WallTime{}),
         presence_(live_.fleet(), options.start_seconds),
+        queue_(live_.fleet(), options.queue.value_or(QueueLimits{})),
         requests_(workload.arrivals().size()) {
     for (const EngineParameters& parameters : scene.engines) engines_.emplace_back(parameters);
   }
@@ -41,7 +42,8 @@ class Run {
       place(id);
     }
     const auto busy = [this] {
-      return std::ranges::any_of(engines_, [](const EngineModel& engine) { return !engine.idle(); });
+      return queue_.size() > 0 ||
+             std::ranges::any_of(engines_, [](const EngineModel& engine) { return !engine.idle(); });
     };
     while (busy()) advance(now_ + kTickSeconds);
     advance(now_ + kTickSeconds);  // the last events lie within the step that emptied the engines
@@ -56,15 +58,19 @@ class Run {
     double miss_probability{-1};   // negative: nobody predicted it
   };
 
+  static constexpr ModelIndex kModel{0};  // the scenes have one
+
   void advance(SimTime now) {
     while (next_tick_ <= now) {
       advance_engines(next_tick_);
       live_.tick(at(next_tick_), WallTime{});
       review(next_tick_);
+      serve_queue(next_tick_);
       next_tick_ += kTickSeconds;
     }
     advance_engines(now);
     now_ = now;
+    if (room_) serve_queue(now);
     if (now_ - told_at_ >= kProgressSeconds) tell_progress();
   }
 
@@ -84,6 +90,7 @@ class Run {
 
   void deliver(const EngineEvent& event) {
     RequestState& state = requests_[event.request];
+    room_ = true;
     if (!state.flight) return;  // engines tell of nothing that was not placed
     if (event.kind == EngineEvent::Kind::kFirstToken) {
       state.first_token = event.time;
@@ -121,6 +128,7 @@ class Run {
     shape_.expected_output =
         live_.estimate_output({shape_.tenant, shape_.model, arrival.service_class}, std::nullopt);
     shape_.tie_break = arrival.tie_break;
+    shape_.waited = std::max(Seconds{now_ - arrival.time}, Seconds{0});
     shape_.prefix.clear();
     for (const BlockId block : arrival.blocks)
       for (std::int64_t part = 0; part < kTraceBlockTokens / kBlockTokens; ++part)
@@ -129,18 +137,62 @@ class Run {
 
   void place(RequestId id) {
     const Arrival& arrival = workload_.arrivals()[id];
-    RequestState& state = requests_[id];
-    shape(id);
-    const Verdict verdict = policy_.choose({.shape = shape_,
-                                            .fleet = live_.fleet(),
-                                            .table = live_.table(),
-                                            .excluded = presence_.excluded(),
-                                            .now = at(now_)});
     if (counted(arrival)) ++class_outcome(arrival).requests;
-    if (verdict.kind == Verdict::Kind::kRefuse) {
-      if (counted(arrival)) refused(arrival);
-      return;
+    Verdict verdict = choose(id);
+    if (options_.queue && !fits(verdict)) return wait(id);
+    if (options_.queue && !queue_.empty(kModel)) {
+      // It goes at once, but those before it that fit too go first.
+      serve_queue(now_);
+      verdict = choose(id);
+      if (!fits(verdict)) return wait(id);
     }
+    if (verdict.kind == Verdict::Kind::kRefuse) return refused(id);
+    if (options_.queue) queue_.placed(waiting_of(shape_, live_.fleet(), at(arrival.time), {}), at(now_));
+    submit(id, verdict);
+  }
+
+  Verdict choose(RequestId id) {
+    shape(id);
+    return policy_.choose({.shape = shape_,
+                           .fleet = live_.fleet(),
+                           .table = live_.table(),
+                           .excluded = presence_.excluded(),
+                           .now = at(now_)});
+  }
+
+  static Choice choice_of(const Verdict& verdict) {
+    if (verdict.kind == Verdict::Kind::kRefuse) return {};
+    return {.chosen = verdict.candidate, .refuse_dollars = verdict.refuse_dollars};
+  }
+  bool fits(const Verdict& verdict) const {
+    return queue_.newcomer(choice_of(verdict), shape_, live_.fleet(), at(now_)) == Standing::kFits;
+  }
+
+  void wait(RequestId id) {
+    Waiting waiting = waiting_of(shape_, live_.fleet(), at(now_), options_.queue->max_wait);
+    waiting.id = id;
+    const AdmissionQueue::Answer answer = queue_.offer(waiting, at(now_));
+    for (const std::uint64_t gone : answer.displaced) refused(static_cast<RequestId>(gone));
+    if (answer.turned_away) refused(id);
+  }
+
+  void serve_queue(SimTime now) {
+    room_ = false;
+    now_ = now;
+    for (const std::uint64_t gone : queue_.expire(at(now))) refused(static_cast<RequestId>(gone));
+    queue_.serve(kModel, at(now), [this](const Waiting& waiting) {
+      const auto id = static_cast<RequestId>(waiting.id);
+      const Verdict verdict = choose(id);
+      if (standing_of(choice_of(verdict), waiting, at(now_)) != Standing::kFits) return false;
+      submit(id, verdict);
+      return true;
+    });
+  }
+
+  /// `shape_` is the request's.
+  void submit(RequestId id, const Verdict& verdict) {
+    const Arrival& arrival = workload_.arrivals()[id];
+    RequestState& state = requests_[id];
     if (options_.scaler != nullptr) tell_scaler(verdict);
     presence_.placed(verdict.candidate.replica, now_);
     state.flight = live_.begin(shape_, verdict.candidate, at(now_));
@@ -180,7 +232,9 @@ class Run {
   }
   Usd worth(const Arrival& arrival) const { return live_.fleet()[arrival.service_class].miss; }
 
-  void refused(const Arrival& arrival) {
+  void refused(RequestId id) {
+    const Arrival& arrival = workload_.arrivals()[id];
+    if (!counted(arrival)) return;
     ++class_outcome(arrival).refused;
     result_.missed += worth(arrival);
   }
@@ -226,6 +280,7 @@ class Run {
   SimulationOptions options_;
   LiveFleet live_;
   Presence presence_;
+  AdmissionQueue queue_;
   std::vector<EngineModel> engines_;
   std::vector<RequestState> requests_;
   boost::unordered_flat_map<std::uint64_t, ReplicaIndex> homes_;
@@ -233,6 +288,7 @@ class Run {
   SimTime now_{0};
   SimTime next_tick_{kTickSeconds};
   SimTime told_at_{0};
+  bool room_{false};  // something ended or got its first token since the queue was served
   Outcome result_;
 };
 

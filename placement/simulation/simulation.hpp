@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "placement/admission/admission_queue.hpp"
 #include "placement/baselines/policy.hpp"
 #include "placement/live_fleet.hpp"
 #include "placement/scaling/scaler.hpp"
@@ -18,6 +20,9 @@ struct SimulationOptions {
   Scaler* scaler{nullptr};
   /// From the advice to take a replica in until it takes requests; it is paid from the advice on.
   double start_seconds{0};
+  /// Requests that nobody can serve in time wait, as they do in the router; nothing: each is placed at once.
+  /// Only for a policy that says what refusing costs.
+  std::optional<QueueLimits> queue{};
   /// Requests that arrive before this are served but not counted: caches fill, estimates are learned.
   double warm_up_seconds{60};
 };

@@ -32,6 +32,7 @@ constexpr std::array kPhrases{
     Phrase{"format", "cannot run its checkpoint's number format",
            "cannot run their checkpoint's number format"},
     Phrase{"health", "is out of rotation", "are out of rotation"},
+    Phrase{"draining", "is being drained", "are being drained"},
     Phrase{"asleep", "is asleep", "are asleep"},
     Phrase{"failed_before", "already failed this request", "already failed this request"},
 };

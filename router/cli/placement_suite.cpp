@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -24,6 +25,7 @@ using namespace simulation;
 struct NamedPolicy {
   std::string name;
   std::function<std::unique_ptr<PlacementPolicy>()> make;
+  std::optional<QueueLimits> queue{};
 };
 
 NamedPolicy named(std::function<std::unique_ptr<PlacementPolicy>()> make) {
@@ -33,6 +35,14 @@ NamedPolicy named(std::function<std::unique_ptr<PlacementPolicy>()> make) {
 
 NamedPolicy fareway_policy() {
   return named([] { return std::make_unique<DollarPolicy>(); });
+}
+
+/// The same, where requests wait that nobody can serve in time.
+NamedPolicy fareway_with_queue() {
+  NamedPolicy policy = fareway_policy();
+  policy.name += ", with its queue";
+  policy.queue = QueueLimits{};
+  return policy;
 }
 
 /// Policies that win somewhere, or nearly.
@@ -102,8 +112,10 @@ class SceneSuite {
   /// Once goodput is known: everything at shares of Fareway's own rate, and everything that goes wrong.
   void measure_rest(std::vector<std::function<void()>>& jobs) {
     note_own_rate();
-    for (const NamedPolicy& policy : strong_policies())
-      for (const double load : {0.8, 1.0, 1.2, 3.0}) measure_load(jobs, policy, load);
+    for (const double load : {0.8, 1.0, 1.2, 2.0, 3.0}) {
+      for (const NamedPolicy& policy : strong_policies()) measure_load(jobs, policy, load);
+      measure_load(jobs, fareway_with_queue(), load);
+    }
     for (const NamedPolicy& policy : {fareway_policy(), named(shortest_predicted_latency)}) {
       measure_variant(jobs, "faults", "profiles wrong by 20 %", policy, {.profile_error = 0.2});
       measure_variant(jobs, "faults", "one replica three times slow", policy, {.slow_replica = 0});
@@ -227,7 +239,7 @@ class SceneSuite {
 
   void measure_load(std::vector<std::function<void()>>& jobs, const NamedPolicy& policy, double load) {
     json& row = add("loads", {{"policy", policy.name}, {"load", load}});
-    for (const char* list : {"attainment", "all_in", "classes"}) row[list] = seed_list();
+    for (const char* list : {"attainment", "all_in", "classes", "met"}) row[list] = seed_list();
     const bool calibrates = load == 1.0 && policy.name == fareway_policy().name;
     for (int seed = 0; seed < options_.seeds; ++seed) {
       jobs.emplace_back([=, this, &row] {
@@ -235,8 +247,9 @@ class SceneSuite {
         const auto fresh = policy.make();
         const Outcome outcome =
             simulate(workload_at(load * own_rate_, seed), *fresh, reference_scene(CapacityKind::kReserved),
-                     {.warm_up_seconds = warm_up()});
+                     {.queue = policy.queue, .warm_up_seconds = warm_up()});
         row["attainment"][at] = outcome.attainment();
+        row["met"][at] = static_cast<double>(outcome.all().met) / outcome.seconds;
         row["classes"][at] = class_attainment(outcome);
         row["all_in"][at] = (outcome.gpu + outcome.missed).value /
                             static_cast<double>(std::max<std::int64_t>(outcome.all().requests, 1));

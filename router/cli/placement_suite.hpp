@@ -35,7 +35,7 @@ struct SuiteOptions {
 ///   scenes[]: name, bound (99 %), own_rate (mean of Fareway's),
 ///             goodput[] {policy, rate[], rate95[], tokens[], hits[], moves[], classes[][3],
 ///                        points[] {rate, attainment} of the first seed},
-///             loads[] {policy, load, attainment[], classes[][3], all_in[]},
+///             loads[] {policy, load, attainment[], met[] (requests a second), classes[][3], all_in[]},
 ///             faults[], terms[], rules[] (each {policy, case, rate[]}),
 ///             elastic[] {policy, scaler, load, usd_per_hour[], attainment[]},
 ///             calibration[] {predicted, requests, missed} of the first seed

@@ -16,6 +16,11 @@ double meets(std::optional<Seconds> target, Seconds predicted, double spread) {
   return 0.5 * std::erfc(-std::log(*target / predicted) / (spread * std::numbers::sqrt2));
 }
 
+/// What is left of a target.
+std::optional<Seconds> less(std::optional<Seconds> target, Seconds gone) {
+  return target ? std::optional(*target - gone) : std::nullopt;
+}
+
 double share_left(const ReplicaLoad& load) {
   return 1 - std::min<double>(load.prefill_share, kLargestPrefillShare);
 }
@@ -49,23 +54,24 @@ Seconds wait_for_room(const RequestShape& request, const Fleet& fleet, const Rep
 double miss_probability(const ServiceClass& service_class, const Course& course, const Spread& spread) {
   const Seconds end_to_end = course.ttft + course.tpot * course.output;
   const auto ttft_target = course.first_token_seen ? std::nullopt : service_class.ttft_target(course.prompt);
-  return 1 - meets(ttft_target, course.ttft, spread.ttft) *
+  return 1 - meets(less(ttft_target, course.waited), course.ttft, spread.ttft) *
                  meets(service_class.tpot_target(course.output), course.tpot, spread.tpot) *
-                 meets(service_class.deadline, end_to_end, std::max(spread.ttft, spread.tpot));
+                 meets(less(service_class.deadline, course.waited), end_to_end,
+                       std::max(spread.ttft, spread.tpot));
 }
 
 Usd miss_dollars(const ServiceClass& service_class, const Course& course, const Spread& spread) {
   Seconds late{0};
   const auto ttft_target = service_class.ttft_target(course.prompt);
   if (ttft_target && !course.first_token_seen)
-    late = expected_lateness(*ttft_target, course.ttft, spread.ttft);
+    late = expected_lateness(*ttft_target - course.waited, course.ttft, spread.ttft);
   if (const auto target = service_class.tpot_target(course.output))
     late =
         std::max(late, expected_lateness(*target * course.output, course.tpot * course.output, spread.tpot));
   if (service_class.deadline)
-    late =
-        std::max(late, expected_lateness(*service_class.deadline, course.ttft + course.tpot * course.output,
-                                         std::max(spread.ttft, spread.tpot)));
+    late = std::max(late, expected_lateness(*service_class.deadline - course.waited,
+                                            course.ttft + course.tpot * course.output,
+                                            std::max(spread.ttft, spread.tpot)));
   return service_class.miss * miss_probability(service_class, course, spread) +
          service_class.miss_per_second * late.count();
 }
@@ -99,7 +105,8 @@ Prediction exact_prediction(const RequestShape& request, const Fleet& fleet, con
                        {.prompt = request.prompt,
                         .ttft = prediction.ttft,
                         .tpot = prediction.tpot,
-                        .output = static_cast<double>(request.expected_output.value)},
+                        .output = static_cast<double>(request.expected_output.value),
+                        .waited = request.waited},
                        replica.errors[kind_of(request.prompt)]);
   return prediction;
 }
@@ -129,7 +136,7 @@ Usd exact_others_miss(const RequestShape& request, const Fleet& fleet, const Rep
     const double tokens = static_cast<double>(q.generated.value) + remaining;
     const double together = std::min(remaining, static_cast<double>(request.expected_output.value));
     // What q has behind it is settled: its TTFT once the first token came, and the time it has decoded.
-    Course course{.prompt = q.prompt, .ttft = q.predicted_ttft, .output = tokens};
+    Course course{.prompt = q.prompt, .ttft = q.predicted_ttft, .output = tokens, .waited = q.waited};
     Seconds decoded{0};
     if (q.first_token) {
       course.ttft = *q.first_token - q.arrived;
@@ -157,7 +164,8 @@ Score exact_score(const RequestShape& request, const Fleet& fleet, const Replica
                                    {.prompt = request.prompt,
                                     .ttft = prediction.ttft,
                                     .tpot = prediction.tpot,
-                                    .output = static_cast<double>(request.expected_output.value)},
+                                    .output = static_cast<double>(request.expected_output.value),
+                                    .waited = request.waited},
                                    replica.errors[kind_of(request.prompt)]),
           .others_miss = exact_others_miss(request, fleet, replica, stall, slower, now)};
 }

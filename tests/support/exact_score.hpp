@@ -30,7 +30,8 @@ struct Course {
   bool first_token_seen{
       false};  ///< then its TTFT counts towards the end-to-end time, but can no longer be late
   Seconds tpot{};
-  double output{};  ///< tokens in all
+  double output{};   ///< tokens in all
+  Seconds waited{};  ///< in the queue, before all of it
 };
 /// Expected dollars of missing: V·P(miss) and what the expected lateness past the target missed most is
 /// worth.

@@ -48,6 +48,11 @@ TEST_F(Constraints, AnEngineThatSleepsTakesNothing) {
   EXPECT_EQ(violated(), "asleep");
 }
 
+TEST_F(Constraints, AReplicaThatIsDrainedTakesNothing) {
+  builder.fleet().replicas[0].draining = true;
+  EXPECT_EQ(violated(), "draining");
+}
+
 TEST_F(Constraints, ACheckpointInTheWrongFormatIsNeverUsed) {
   builder.fleet().deployments[0].format_support = FormatSupport::kWrong;
   EXPECT_EQ(violated(), "format");

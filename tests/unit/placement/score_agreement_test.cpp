@@ -61,6 +61,7 @@ class ScoreAgreement : public ::testing::TestWithParam<std::uint32_t> {
       q.generated = {};
       q.predicted_ttft = Seconds{real(0.05, 2)};
     }
+    if (random() % 3 == 0) q.waited = Seconds{real(0, 0.8)};
   }
 
   void pay_by_the_second() {

@@ -48,6 +48,54 @@ TEST(Simulation, MissedDollarsAreTheClassesWorthTimesTheirMisses) {
               0.02 * missed(kInteractive) + 0.01 * missed(kStandard) + 0.005 * missed(kBatch), 1e-9);
 }
 
+Outcome run_with_queue(double rate) {
+  DollarPolicy policy;
+  return simulate(generated(rate), policy, reference_scene(CapacityKind::kReserved),
+                  {.queue = QueueLimits{}, .warm_up_seconds = 20});
+}
+
+TEST(Queue, AtThreeTimesTheLoadGoodputStaysWithinATenthOfItsPeak) {
+  constexpr double kServed = 20;  // requests a second of which 99 % meet their objectives
+  double peak = 0;
+  double last = 0;
+  for (const double load : {1.0, 2.0, 3.0}) {
+    const Outcome outcome = run_with_queue(load * kServed);
+    last = static_cast<double>(outcome.all().met) / outcome.seconds;
+    peak = std::max(peak, last);
+  }
+  EXPECT_GT(peak, kServed);
+  EXPECT_GE(last, 0.9 * peak);
+}
+
+TEST(Queue, UnderOverloadTheDearestClassLosesLessThanWithoutIt) {
+  const Outcome outcome = run_with_queue(60);
+  DollarPolicy policy;
+  const Outcome without = run(generated(60), policy);
+  EXPECT_GT(outcome.classes[kInteractive.value].attainment(),
+            without.classes[kInteractive.value].attainment() + 0.1);
+  EXPECT_LT(outcome.missed.value, 0.8 * without.missed.value);
+}
+
+TEST(Queue, ChangesNothingWhereEverybodyIsServedInTime) {
+  const Outcome outcome = run_with_queue(10);
+  EXPECT_GE(outcome.attainment(), 0.995);
+  EXPECT_EQ(outcome.all().refused, 0);
+}
+
+TEST(Queue, EveryRequestIsServedOrRefusedOnce) {
+  const Workload workload = generated(60);
+  const auto counted =
+      std::ranges::count_if(workload.arrivals(), [](const Arrival& a) { return a.time >= 20; });
+  DollarPolicy policy;
+  const Outcome outcome = simulate(workload, policy, reference_scene(CapacityKind::kReserved),
+                                   {.queue = QueueLimits{.max_requests = 50}, .warm_up_seconds = 20});
+  EXPECT_EQ(outcome.all().requests, counted);
+  EXPECT_GT(outcome.all().refused, 0);
+  std::int64_t prompts = 0;
+  for (const Arrival& arrival : workload.arrivals()) prompts += arrival.time >= 20 ? arrival.prompt : 0;
+  EXPECT_LT(outcome.prompt_tokens, prompts);
+}
+
 TEST(Simulation, IsTheSameEveryTime) {
   const auto summary = [] {
     DollarPolicy policy;
