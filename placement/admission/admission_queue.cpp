@@ -146,11 +146,11 @@ bool AdmissionQueue::forget(std::uint64_t id) {
   return true;
 }
 
-std::vector<std::uint64_t> AdmissionQueue::expire(TimePoint now) {
-  std::vector<std::uint64_t> gone;
+std::vector<Waiting> AdmissionQueue::expire(TimePoint now) {
+  std::vector<Waiting> gone;
   while (!give_ups_.empty() && give_ups_.begin()->first <= now) {
-    gone.push_back(give_ups_.begin()->second);
-    forget(gone.back());
+    gone.push_back(waiting_.at(give_ups_.begin()->second));
+    forget(gone.back().id);
   }
   return gone;
 }

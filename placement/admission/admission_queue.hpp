@@ -6,31 +6,16 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "placement/admission/queue_limits.hpp"
+#include "placement/admission/turned_away.hpp"
 #include "placement/admission/waiting.hpp"
 #include "placement/admission/work_rate.hpp"
 
 namespace fareway {
-
-struct QueueLimits {
-  std::size_t max_requests{4096};
-  std::size_t max_bytes{256u << 20};  ///< of request bodies; 256 MiB
-  Seconds max_wait{30};               ///< a class with a deadline may wait until that instead
-};
-
-/// Why a request does not wait, or no longer.
-enum class TurnedAway : std::uint8_t {
-  kFull,       ///< as many requests wait as may
-  kFullBytes,  ///< and their bodies take as much memory as they may
-  kTooLate,    ///< by the predicted drain it would miss its objective by far
-  kDisplaced,  ///< the queue is full, and somebody's miss is worth more, or whose tenant has less waiting
-  kAge,        ///< it has waited for as long as it may
-};
-std::string_view to_string(TurnedAway why);
 
 /// Requests that nobody can serve in time right now: who is next, who is turned away, and for how long.
 ///
@@ -57,7 +42,7 @@ class AdmissionQueue {
   /// It left, or was placed elsewhere. False where it does not wait.
   bool forget(std::uint64_t id);
   /// Those who have waited for as long as they may; they are forgotten.
-  std::vector<std::uint64_t> expire(TimePoint now);
+  std::vector<Waiting> expire(TimePoint now);
 
   /// How a request that has just come stands: as `standing_of` says, but it waits too where it has to give
   /// way. `shape` is what `choice` was made for.

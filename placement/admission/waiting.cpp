@@ -32,10 +32,9 @@ Alone alone_on(const RequestShape& shape, const Fleet& fleet, const Replica& rep
   const auto cached = static_cast<double>(replica.prefixes.cached(shape).value);
   const Seconds step = speed.step(1, prompt + output / 2);
   const Seconds added = speed.added_work(prompt - cached, cached, output);
-  const double usd_per_second = to_usd_per_hour(fleet.group_rate(replica)).value / 3600;
   return {.ttft = speed.prefill(prompt - cached, cached) + step,
           .tpot = step,
-          .work = {std::max(usd_per_second, kNominalUsdPerSecond) * added.count()}};
+          .work = work_of(fleet, replica, added)};
 }
 
 /// Probability that `predicted` exceeds `target`, and nothing where there is no target.
@@ -49,6 +48,19 @@ TimePoint after(TimePoint from, Seconds time) {
 }
 
 }  // namespace
+
+Usd work_of(const Fleet& fleet, const Replica& replica, Seconds added) {
+  const double usd_per_second = to_usd_per_hour(fleet.group_rate(replica)).value / 3600;
+  return {std::max(usd_per_second, kNominalUsdPerSecond) * added.count()};
+}
+
+Waiting placed_at_once(const RequestShape& shape, const Candidate& chosen, const Fleet& fleet) {
+  return {.model = shape.model,
+          .service_class = shape.service_class,
+          .tenant = shape.tenant,
+          .work = work_of(fleet, fleet[chosen.replica], chosen.added_work),
+          .unavoidable = {}};
+}
 
 Waiting waiting_of(const RequestShape& shape, const Fleet& fleet, TimePoint arrived, Seconds patience) {
   const ServiceClass& objective = fleet[shape.service_class];

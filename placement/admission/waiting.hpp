@@ -33,6 +33,11 @@ struct Waiting {
 /// costs nothing, a nominal rate keeps shares in proportion to time. O(replicas).
 Waiting waiting_of(const RequestShape& shape, const Fleet& fleet, TimePoint arrived, Seconds patience);
 
+/// Dollars of `added` seconds of the replica's time, as `waiting_of` prices them.
+Usd work_of(const Fleet& fleet, const Replica& replica, Seconds added);
+/// The little there is to know of a request that was placed without waiting.
+Waiting placed_at_once(const RequestShape& shape, const Candidate& chosen, const Fleet& fleet);
+
 /// How a request stands towards being placed right now.
 enum class Standing {
   kFits,    ///< placing it gains more than the misses it makes

@@ -147,7 +147,7 @@ class Run {
       if (!fits(verdict)) return wait(id);
     }
     if (verdict.kind == Verdict::Kind::kRefuse) return refused(id);
-    if (options_.queue) queue_.placed(waiting_of(shape_, live_.fleet(), at(arrival.time), {}), at(now_));
+    if (options_.queue) queue_.placed(placed_at_once(shape_, verdict.candidate, live_.fleet()), at(now_));
     submit(id, verdict);
   }
 
@@ -179,7 +179,7 @@ class Run {
   void serve_queue(SimTime now) {
     room_ = false;
     now_ = now;
-    for (const std::uint64_t gone : queue_.expire(at(now))) refused(static_cast<RequestId>(gone));
+    for (const Waiting& gone : queue_.expire(at(now))) refused(static_cast<RequestId>(gone.id));
     queue_.serve(kModel, at(now), [this](const Waiting& waiting) {
       const auto id = static_cast<RequestId>(waiting.id);
       const Verdict verdict = choose(id);

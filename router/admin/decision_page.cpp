@@ -50,6 +50,16 @@ Json attempt_json(const RequestShape& shape, const Decision& decision, const Fle
           {"candidates", std::move(candidates)}};
 }
 
+/// Null where it went to a replica at once.
+Json queue_json(const DecisionRecord& record) {
+  if (!record.queue) return nullptr;
+  const auto& turned_away = record.queue->turned_away;
+  return {{"waited_seconds", record.queue->waited.count()},
+          {"misses_at_first_usd", record.queue->misses_at_first.value},
+          {"for_cheaper_hour", record.queue->for_cheaper_hour},
+          {"turned_away", turned_away ? Json(to_string(*turned_away)) : Json(nullptr)}};
+}
+
 Json request_json(const DecisionRecord& record, const Fleet& fleet) {
   const RequestShape& shape = record.shape;
   return {{"request_id", record.request_id},
@@ -57,6 +67,7 @@ Json request_json(const DecisionRecord& record, const Fleet& fleet) {
           {"tenant", record.tenant},
           {"model", fleet[shape.model].name},
           {"class", fleet[shape.service_class].name},
+          {"queue", queue_json(record)},
           {"shape",
            {{"prompt_tokens", shape.prompt.value},
             {"expected_output_tokens", shape.expected_output.value},

@@ -48,6 +48,20 @@ std::string judged(const DecisionRecord& record, const Fleet& fleet) {
   return fmt::format("; {} late, a miss worth {} to its class", span_of(*late), dollars(worth.value));
 }
 
+/// " It waited 1.2 s first: placed when it came it would have cost $0.03 in misses.", or nothing.
+std::string queued(const DecisionRecord& record) {
+  if (!record.queue) return {};
+  const QueueRecord& queue = *record.queue;
+  std::string why = queue.for_cheaper_hour
+                        ? "for a cheaper hour"
+                        : fmt::format("because placing it when it came would have cost {} in misses",
+                                      dollars(queue.misses_at_first.value));
+  std::string text = queue.waited > Seconds{0} ? fmt::format(" It waited {} {}", span_of(queue.waited), why)
+                                               : fmt::format(" It had to wait {}", why);
+  if (queue.turned_away) text += fmt::format(", and was turned away ({})", to_string(*queue.turned_away));
+  return text + ".";
+}
+
 std::string outcome(const DecisionRecord& record, const Fleet& fleet) {
   if (record.attempts.empty() || !record.outcome) return {};
   std::string text = fmt::format(" It ended as {}", to_string(*record.outcome));
@@ -146,6 +160,7 @@ std::string explain_text(const DecisionRecord& record, const Fleet& fleet) {
   if (record.attempts.size() > 1)
     paragraph += fmt::format(" It took {} attempts; the last one:", record.attempts.size());
   if (!record.attempts.empty()) paragraph += ' ' + explain(record.shape, record.attempts.back(), fleet) + '.';
+  paragraph += queued(record);
   paragraph += outcome(record, fleet);
   std::string text = record.request_id.empty() ? "" : record.request_id + '\n';
   text += wrapped(paragraph);

@@ -81,6 +81,7 @@ ConfigDraft read_config(const YamlNode& root, ReadingState& state) {
   Section top(root, {}, {}, state);
   read_listeners(top, draft);
   read_limits(top, draft);
+  read_queue(top, draft);
   read_decisions(top, draft);
   read_emulator(top, draft);
   read_devices(top, draft);

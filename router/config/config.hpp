@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "adapters/engines/engine.hpp"
+#include "placement/admission/queue_limits.hpp"
 #include "placement/fleet.hpp"
 #include "pricing/price_book.hpp"
 
@@ -89,6 +90,7 @@ struct Config {
   ListenAddress admin;
   std::filesystem::path ledger_file;
   Limits limits;
+  QueueLimits queue;
   DecisionKeeping decisions;
   Fleet fleet;
   std::vector<std::vector<PriceStep>> price_schedules;  ///< parallel to `fleet.pools`

@@ -61,6 +61,7 @@ struct ConfigDraft {
 // One function a section, in the order in which later ones refer to earlier ones. `top` is the whole file.
 void read_listeners(Section& top, ConfigDraft& draft);
 void read_limits(Section& top, ConfigDraft& draft);
+void read_queue(Section& top, ConfigDraft& draft);
 void read_decisions(Section& top, ConfigDraft& draft);
 void read_emulator(Section& top, ConfigDraft& draft);
 void read_devices(Section& top, ConfigDraft& draft);

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
+
+#include <fmt/format.h>
 
 #include "router/config/address_text.hpp"
 #include "router/config/draft.hpp"
@@ -63,6 +66,28 @@ void read_limits(Section& top, ConfigDraft& draft) {
   section->read_into("max_connections", whole_number<std::size_t>(1, kMostConnections),
                      limits.max_connections);
   section->read_into("max_attempts", whole_number<std::uint32_t>(1, kMostAttempts), limits.max_attempts);
+  section->finish();
+}
+
+void read_queue(Section& top, ConfigDraft& draft) {
+  constexpr std::size_t kMostWaiting = 1'000'000;
+  QueueLimits& queue = draft.config.queue;
+  const std::size_t largest_body = draft.config.limits.max_body_bytes;
+  queue.max_bytes = std::max(queue.max_bytes, largest_body);
+  auto section = top.section("queue");
+  if (!section) return;
+  section->read_into("max_requests", whole_number<std::size_t>(0, kMostWaiting), queue.max_requests);
+  const auto size = positive_up_to(from_text(parse_bytes), Bytes{64 * kGibibyte}, "64GiB");
+  if (const auto bytes = section->optional("max_bytes", size))
+    queue.max_bytes = static_cast<std::size_t>(bytes->value);
+  const auto time = positive_up_to(from_text(parse_milliseconds), milliseconds{std::chrono::days{1}}, "24h");
+  if (const auto wait = section->optional("max_wait", time)) queue.max_wait = *wait;
+  if (section->ok() && queue.max_requests > 0 && queue.max_bytes < largest_body) {
+    section->report("max_bytes",
+                    fmt::format("is less than limits.max_body_bytes ({} bytes): the largest request "
+                                "could never wait; raise it or lower that",
+                                largest_body));
+  }
   section->finish();
 }
 

@@ -1,5 +1,7 @@
 #include "router/gateway/errors.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +11,23 @@ namespace fareway {
 namespace {
 
 constexpr std::size_t kLongestEchoedName = 64;
+constexpr double kLongestRetryAfter = 600;  // seconds
+
+std::string_view said_of(TurnedAway why) {
+  switch (why) {
+    case TurnedAway::kFull:
+      return "as many requests wait as may";
+    case TurnedAway::kFullBytes:
+      return "the requests that wait take as much memory as they may";
+    case TurnedAway::kTooLate:
+      return "those that wait already would make this one far too late";
+    case TurnedAway::kDisplaced:
+      return "this request had to make room in the queue for others";
+    case TurnedAway::kAge:
+      return "this request has waited for as long as it may";
+  }
+  return {};
+}
 
 nlohmann::json text_or_null(std::string_view text) {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
@@ -188,6 +207,19 @@ Refusal no_replica() {
           .message = "No replica of this model can take the request right now. Try again shortly.",
           .reason = "no_replica",
           .retry_after = 1};
+}
+
+Refusal busy(TurnedAway why, std::optional<Seconds> drain) {
+  // Longer says no more than "much later"; less than a second cannot be said.
+  const double seconds = std::clamp(std::ceil(drain.value_or(Seconds{1}).count()), 1.0, kLongestRetryAfter);
+  return {.status = 429,
+          .type = "rate_limit_error",
+          .code = to_string(why),
+          .param = {},
+          .message = "Every replica of this model is busy, and " + std::string(said_of(why)) +
+                     ". Try again in " + std::to_string(static_cast<int>(seconds)) + " s.",
+          .reason = to_string(why),
+          .retry_after = static_cast<int>(seconds)};
 }
 
 Refusal not_permitted() {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "placement/admission/turned_away.hpp"
 #include "placement/service_class.hpp"
 
 namespace fareway {
@@ -47,6 +48,9 @@ Refusal unsupported_encoding();
 Refusal model_not_found(std::string_view model);
 Refusal context_too_long();
 Refusal no_replica();
+/// All replicas are busy and it does not wait, or no longer: 429. `drain`: predicted; unknown where nothing
+/// was placed lately.
+Refusal busy(TurnedAway why, std::optional<Seconds> drain);
 /// Every replica that could serve this tenant is excluded by its own rules.
 Refusal not_permitted();
 Refusal ledger_unavailable();

@@ -1,8 +1,12 @@
 #include "router/gateway/exchange.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
+#include "placement/admission/cheaper_hour.hpp"
+#include "placement/constraints/constraints.hpp"
 #include "router/gateway/relay.hpp"
 #include "router/gateway/response_head.hpp"
 
@@ -32,6 +36,36 @@ Refusal refusal_of(const Decision& decision) {
   }
   if (context) return refusals::context_too_long();
   return rules ? refusals::not_permitted() : refusals::no_replica();
+}
+
+/// Nobody can take it now, but somebody will once another request has ended.
+bool may_change_soon(const Decision& decision) {
+  return std::ranges::any_of(decision.candidates, [](const Candidate& candidate) {
+    return candidate.excluded_by == to_string(Violation::kRuleCap);
+  });
+}
+
+Choice choice_of(const Decision& decision) {
+  const Candidate* chosen = decision.chosen_candidate();
+  if (chosen == nullptr) return {};
+  return {.chosen = *chosen, .refuse_dollars = decision.refuse_dollars};
+}
+
+/// Until when the request is held, where that saves dollars.
+std::optional<TimePoint> cheaper_hour(const ExchangeState& state) {
+  if (!state.loop.room.open()) return std::nullopt;
+  const LiveFleet& live = state.loop.parts.fleet;
+  const auto time = hold_for_cheaper_hour(state.settlement.decision(), state.job.shape, live.fleet(),
+                                          live.prices(), std::chrono::system_clock::now());
+  if (!time) return std::nullopt;
+  return now() + std::chrono::duration_cast<TimePoint::duration>(*time);
+}
+
+void place_at_once(ExchangeState& state) {
+  const Fleet& fleet = state.loop.parts.fleet.fleet();
+  const Candidate& chosen = *state.settlement.decision().chosen_candidate();
+  state.loop.room.queue().placed(placed_at_once(state.job.shape, chosen, fleet), now());
+  state.settlement.begin(now());
 }
 
 bool out_of_sockets(const ErrorCode& ec) {
@@ -64,14 +98,90 @@ Exchange::Exchange(LoopState& loop, ClientStream& client, Deadline& deadline, Jo
 Task<bool> Exchange::run() {
   if (state_.loop.parts.ledger.backlog() > kMaxLedgerBacklog)
     co_return co_await refuse(refusals::ledger_unavailable());
-  const Decision& decision = state_.settlement.place(now());
-  if (!decision.chosen) co_return co_await refuse(refusal_of(decision));
+  const Standing standing = weigh();
+  if (standing == Standing::kNobody && !may_change_soon(state_.settlement.decision()))
+    co_return co_await refuse(refusal_of(state_.settlement.decision()));
+  const std::optional<TimePoint> cheaper_from = cheaper_hour(state_);
   state_.client.watch([this] { interrupt(Interrupt::kClientGone); });
-  const bool more = co_await serve();
+  bool more = false;
+  if (standing == Standing::kFits && !cheaper_from) {
+    place_at_once(state_);
+    more = co_await serve();
+  } else {
+    more = co_await wait_and_serve(cheaper_from);
+  }
   state_.client.unwatch();
   state_.deadline.clear();
   state_.release_upstream();
+  state_.loop.room.serve_soon(state_.job.shape.model);
   co_return more&& state_.keep_alive() && state_.interrupt == Interrupt::kNone;
+}
+
+/// Decides anew with the time that has passed. Before a newcomer is placed the queue catches up, so that
+/// whoever came earlier and fits too goes first.
+Standing Exchange::weigh() {
+  const RequestShape& shape = state_.job.shape;
+  WaitingRoom& room = state_.loop.room;
+  const auto stand = [&] {
+    const TimePoint time = now();
+    state_.job.shape.waited = time - state_.job.arrived;
+    const Decision& decision = state_.settlement.weigh(time);
+    if (!decision.chosen) return Standing::kNobody;
+    return room.open()
+               ? room.queue().newcomer(choice_of(decision), shape, state_.loop.parts.fleet.fleet(), time)
+               : Standing::kFits;
+  };
+  const Standing standing = stand();
+  if (standing != Standing::kFits || room.queue().empty(shape.model)) return standing;
+  room.serve(shape.model, now());
+  return stand();
+}
+
+Task<bool> Exchange::wait_and_serve(std::optional<TimePoint> cheaper_from) {
+  LoopState& loop = state_.loop;
+  QueueRecord record{.for_cheaper_hour = cheaper_from.has_value()};
+  if (const Candidate* at_once = state_.settlement.decision().chosen_candidate())
+    record.misses_at_first = at_once->score.own_miss + at_once->score.others_miss;
+  Waiting waiting = waiting_of(state_.job.shape, loop.parts.fleet.fleet(), state_.job.arrived,
+                               loop.parts.config.queue.max_wait);
+  waiting.id = loop.room.next_id();
+  waiting.bytes = state_.job.body.size();
+  waiting.not_before = cheaper_from.value_or(TimePoint{});
+
+  const TimePoint began = now();
+  std::optional<WaitingRoom::TurnAway> turned_away = loop.room.enter(waiting);
+  if (!turned_away) {
+    state_.settlement.admit();
+    waiting_as_ = waiting.id;
+    WaitingRoom::Place place = [this](const Waiting& one, TimePoint time) {
+      return place_if_fits(one, time);
+    };
+    turned_away = co_await loop.room.stay(waiting, std::move(place));
+    waiting_as_.reset();
+    if (state_.settlement.closed()) co_return false;  // abandoned: nothing may be touched
+    record.waited = now() - began;
+  }
+  if (turned_away) record.turned_away = turned_away->why;
+  state_.settlement.waited(record);
+  if (turned_away && state_.interrupt == Interrupt::kNone) co_return co_await turn_away(*turned_away);
+  co_return co_await serve();
+}
+
+/// A row is owed to who has waited. Who was turned away at once gets none, so that a flood writes nothing.
+Task<bool> Exchange::turn_away(WaitingRoom::TurnAway why) {
+  Refusal refusal = refusals::busy(why.why, why.drain);
+  if (!state_.settlement.admitted()) co_return co_await refuse(std::move(refusal));
+  co_return co_await answer(std::move(refusal), Outcome::kFailed);
+}
+
+/// Called by the waiting room, while `wait_and_serve` waits.
+bool Exchange::place_if_fits(const Waiting& waiting, TimePoint time) {
+  if (state_.interrupt != Interrupt::kNone) return false;
+  state_.job.shape.waited = time - state_.job.arrived;
+  const Decision& decision = state_.settlement.weigh(time);
+  if (standing_of(choice_of(decision), waiting, time) != Standing::kFits) return false;
+  state_.settlement.begin(time);
+  return true;
 }
 
 Task<bool> Exchange::serve() {
@@ -195,6 +305,7 @@ bool Exchange::retry(Attempt failed) {
   state_.settlement.attempt_failed(now());
   if (state_.expired == Wait::kFirstByte) return false;  // its patience is used up
   if (state_.settlement.attempts() >= state_.limits().max_attempts) return false;
+  state_.job.shape.waited = now() - state_.job.arrived;
   if (!state_.settlement.place(now()).chosen) return false;
   state_.loop.parts.metrics.retried(retry_reason(failed != Attempt::kUnreached, failed == Attempt::kRefused));
   return true;
@@ -290,6 +401,8 @@ void Exchange::expire(Wait wait) {
 void Exchange::interrupt(Interrupt why) {
   if (state_.interrupt != Interrupt::kNone) return;
   state_.interrupt = why;
+  if (waiting_as_)
+    state_.loop.room.leave(*waiting_as_, why == Interrupt::kClientGone ? "client_closed" : "shutting_down");
   if (state_.upstream) state_.upstream->close();
   // A client that takes nothing would keep the exchange waiting for ever.
   if (state_.deadline.waiting_for() == Wait::kClientWrite) state_.client.cancel();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "router/gateway/errors.hpp"
@@ -39,6 +41,10 @@ class Exchange {
     kLocalTrouble,   ///< out of sockets here: no fault of the replica's
   };
 
+  Standing weigh();
+  Task<bool> wait_and_serve(std::optional<TimePoint> cheaper_from);
+  Task<bool> turn_away(WaitingRoom::TurnAway why);
+  bool place_if_fits(const Waiting& waiting, TimePoint now);
   Task<bool> serve();
   Task<Attempt> attempt();
   Task<Attempt> connect(ReplicaIndex replica);
@@ -57,6 +63,7 @@ class Exchange {
   void interrupt(Interrupt why);
 
   ExchangeState state_;
+  std::optional<std::uint64_t> waiting_as_;  // its id in the waiting room, while it is there
   bool reused_connection_{false};
 };
 

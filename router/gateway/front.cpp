@@ -86,6 +86,7 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
     ticker_.cancel();
     for (const auto& [_, session] : sessions_) session->abandon();
     state_->desk.abandon();
+    state_->room.abandon();
     state_->pool.clear();
   }
 
@@ -154,6 +155,7 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
       if (ec || self->gone_) return;
       const TimePoint time = now();
       for (const auto& [_, session] : self->sessions_) session->tick(time);
+      self->state_->room.tick(time);
       self->state_->pool.expire(time);
       self->tick();
     });

@@ -10,6 +10,7 @@ LoopState::LoopState(net::io_context& io_loop, GatewayParts gateway_parts)
       scratch{},
       pool(io_loop, *ready, gateway_parts.config.access, gateway_parts.config.limits.upstream_idle, scratch),
       desk(io_loop, gateway_parts.ledger),
+      room(io_loop, gateway_parts),
       random(std::random_device{}()) {
   const Fleet& fleet = gateway_parts.config.fleet;
   for (std::uint32_t i = 0; i < fleet.models.size(); ++i) models.emplace(fleet.models[i].name, ModelIndex{i});

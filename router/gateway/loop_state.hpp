@@ -14,6 +14,7 @@
 #include "router/gateway/scratch.hpp"
 #include "router/gateway/shape.hpp"
 #include "router/gateway/upstream.hpp"
+#include "router/gateway/waiting_room.hpp"
 
 namespace fareway {
 
@@ -32,6 +33,7 @@ struct LoopState {
   Scratch scratch;
   UpstreamPool pool;
   LedgerDesk desk;
+  WaitingRoom room;
   std::mt19937_64 random;
   bool draining{false};
 };

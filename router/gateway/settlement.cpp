@@ -19,7 +19,7 @@ Settlement::~Settlement() {
   parts_.ledger.append(close(Outcome::kIncomplete, 0, {}, now_steady()), [](SqliteLedger::Commit) {});
 }
 
-const Decision& Settlement::place(TimePoint now) {
+const Decision& Settlement::weigh(TimePoint now) {
   const Fleet& fleet = parts_.fleet.fleet();
   Decision decision = parts_.fleet.decide(job_.shape, failed_, now);
   parts_.metrics.decision_took(now_steady() - now);
@@ -29,14 +29,32 @@ const Decision& Settlement::place(TimePoint now) {
     record_->tenant = fleet[job_.shape.tenant].name;
     record_->shape = job_.shape;
   }
-  record_->attempts.push_back(std::move(decision));
-  const Decision& taken = record_->attempts.back();
-  if (const Candidate* chosen = taken.chosen_candidate()) {
-    if (!admitted()) parts_.metrics.request_started();
-    replica_ = chosen->replica;
-    flight_ = parts_.fleet.begin(job_.shape, *chosen, now);
-  }
-  return taken;
+  record_->shape.waited = job_.shape.waited;
+  if (!begun_) record_->attempts.pop_back();
+  begun_ = false;
+  return record_->attempts.emplace_back(std::move(decision));
+}
+
+void Settlement::begin(TimePoint now) {
+  admit();
+  begun_ = true;
+  const Candidate& chosen = *record_->attempts.back().chosen_candidate();
+  replica_ = chosen.replica;
+  flight_ = parts_.fleet.begin(job_.shape, chosen, now);
+}
+
+const Decision& Settlement::place(TimePoint now) {
+  const Decision& decision = weigh(now);
+  if (decision.chosen) begin(now);
+  return decision;
+}
+
+void Settlement::admit() {
+  if (!std::exchange(admitted_, true)) parts_.metrics.request_started();
+}
+
+void Settlement::waited(const QueueRecord& queue) {
+  record_->queue = queue;
 }
 
 void Settlement::attempt_failed(TimePoint now) {
@@ -83,7 +101,8 @@ LedgerRow Settlement::close(Outcome outcome, int status, const AnswerFacts& fact
   row.charges = charges_;
   if (outcome != Outcome::kFailed && outcome != Outcome::kEngineError) add_usage(row, facts);
   record(row);
-  parts_.metrics.request_ended(row, job_.shape.model, job_.shape.service_class, fleet[*replica_].pool);
+  const auto pool = replica_ ? std::optional(fleet[*replica_].pool) : std::nullopt;
+  parts_.metrics.request_ended(row, job_.shape.model, job_.shape.service_class, pool);
   return row;
 }
 

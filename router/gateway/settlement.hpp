@@ -13,8 +13,8 @@ namespace fareway {
 /// The money side of one request: its decisions, its flights on replicas, and in the end exactly one ledger
 /// row.
 ///
-/// `place` admits the request; from then on a row is owed. `close` makes it; whoever forgets is covered by
-/// the destructor, which appends a row for an answer that broke off. Reads no socket; one thread.
+/// `begin` and `admit` admit the request; from then on a row is owed. `close` makes it; whoever forgets is
+/// covered by the destructor, which appends a row for an answer that broke off. Reads no socket; one thread.
 class Settlement {
  public:
   /// Everything passed in outlives the settlement. `job` is read until `close`.
@@ -23,10 +23,20 @@ class Settlement {
   Settlement(const Settlement&) = delete;
   Settlement& operator=(const Settlement&) = delete;
 
-  /// Decides and records the decision; with a replica chosen, the request counts there from now on.
+  /// Decides and records the decision; one that nothing came of is forgotten.
+  const Decision& weigh(TimePoint now);
+  /// The last one; after `weigh`.
+  const Decision& decision() const { return record_->attempts.back(); }
+  /// The request counts on the replica that was chosen last from now on.
+  void begin(TimePoint now);
+  /// Both, where a replica can be chosen.
   const Decision& place(TimePoint now);
+  /// It waits: from now on a row is owed, though no replica is chosen yet.
+  void admit();
+  /// What is said of its waiting in the decision's record.
+  void waited(const QueueRecord& queue);
   ReplicaIndex replica() const { return *replica_; }
-  bool admitted() const { return replica_.has_value(); }
+  bool admitted() const { return admitted_; }
   std::size_t attempts() const { return failed_.size(); }
 
   /// The current attempt came to nothing: its charge stays in the row and its replica is not tried again.
@@ -55,6 +65,8 @@ class Settlement {
   std::vector<ReplicaIndex> failed_;
   std::vector<Charge> charges_;
   std::optional<Seconds> ttft_;
+  bool admitted_{false};
+  bool begun_{true};  // the decision recorded last; true where there is none
   bool closed_{false};
 };
 

@@ -8,10 +8,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "placement/admission/turned_away.hpp"
 #include "placement/decision.hpp"
 #include "pricing/ledger_row.hpp"
 
 namespace fareway {
+
+/// What there is to say of a request that did not go to a replica at once.
+struct QueueRecord {
+  Usd misses_at_first;                      ///< own and others', had it been placed when it came
+  bool for_cheaper_hour{false};             ///< it was held for one
+  Seconds waited{};                         ///< 0 where it was turned away at once
+  std::optional<TurnedAway> turned_away{};  ///< nothing: it was placed, or its client left
+};
 
 /// A decision that was taken, and what came of it. No prompt text: numbers, names and ids only.
 struct DecisionRecord {
@@ -19,6 +28,7 @@ struct DecisionRecord {
   WallTime decided_at;
   std::string tenant;
   RequestShape shape;
+  std::optional<QueueRecord> queue{};
   std::vector<Decision> attempts;  ///< one a placement; more than one after a failure before the first byte
   std::optional<Outcome> outcome;  ///< nothing while the request runs
   int status{0};

@@ -88,7 +88,7 @@ void LearningMetrics::request_ended(const DecisionRecord& record, const Fleet& f
   }
   const Ratios& ratios = by_pool_[fleet[chosen->replica].pool.value];
   if (!record.ttft || chosen->prediction.ttft <= Seconds{0}) return;
-  ratios.ttft->Observe(*record.ttft / chosen->prediction.ttft);
+  ratios.ttft->Observe((*record.ttft - record.shape.waited) / chosen->prediction.ttft);
   const std::int64_t tokens = record.usage ? record.usage->completion.value : 0;
   if (tokens < kTokensToJudgeTpot || !record.duration || chosen->prediction.tpot <= Seconds{0}) return;
   const Seconds tpot = (*record.duration - *record.ttft) / static_cast<double>(tokens - 1);

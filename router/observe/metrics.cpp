@@ -80,6 +80,12 @@ struct ReplicaSeries {
   Gauge* unsettled;
 };
 
+/// What waits of one model and class.
+struct QueueSeries {
+  Gauge* requests;
+  Gauge* bytes;
+};
+
 struct ModelSeries {
   Gauge* serving;
   Counter* unpriced;
@@ -124,8 +130,12 @@ struct Metrics::Families {
   Histogram* decision;
   std::unique_ptr<Reasons> refused;
   std::unique_ptr<Reasons> retries;
+  std::vector<QueueSeries> queues;      // by (model, class)
+  std::vector<Histogram*> queue_waits;  // by class
+  std::unique_ptr<Reasons> queue_left;
 
  private:
+  void add_queues(prometheus::Registry& registry, const Fleet& fleet);
   void add_requests(prometheus::Registry& registry, const Fleet& fleet);
   void add_models(prometheus::Registry& registry, const Fleet& fleet);
   void add_replicas(prometheus::Registry& registry, const Fleet& fleet);
@@ -142,6 +152,26 @@ Metrics::Families::Families(prometheus::Registry& registry, const Fleet& fleet)
   add_models(registry, fleet);
   add_replicas(registry, fleet);
   add_router(registry);
+  add_queues(registry, fleet);
+}
+
+void Metrics::Families::add_queues(prometheus::Registry& registry, const Fleet& fleet) {
+  auto& requests = gauges(registry, "fareway_queue_requests", "Requests that wait for a replica.");
+  auto& bytes = gauges(registry, "fareway_queue_bytes", "Memory that the bodies of waiting requests take.");
+  auto& waits = histograms(registry, "fareway_queue_wait_seconds",
+                           "How long requests waited, however that ended; only those that did wait.");
+  for (const Model& model : fleet.models) {
+    for (const ServiceClass& service_class : fleet.classes) {
+      const Labels labels{{"model", model.name}, {"class", service_class.name}};
+      queues.push_back({&requests.Add(labels), &bytes.Add(labels)});
+    }
+  }
+  for (const ServiceClass& service_class : fleet.classes)
+    queue_waits.push_back(&waits.Add({{"class", service_class.name}}, kTtftSeconds));
+  queue_left = std::make_unique<Reasons>(
+      counters(registry, "fareway_queue_left_total", "Requests that no longer wait, by how that ended."),
+      std::initializer_list<const char*>{"placed", "client_closed", "shutting_down", "waited_too_long",
+                                         "displaced"});
 }
 
 // Series exist only for pools that run the model: their number follows the replicas, not models × pools.
@@ -262,7 +292,7 @@ void Metrics::Families::add_replicas(prometheus::Registry& registry, const Fleet
 
 void Metrics::Families::add_router(prometheus::Registry& registry) {
   started = &counters(registry, "fareway_gateway_requests_started_total",
-                      "Requests admitted: a replica was chosen.")
+                      "Requests admitted: a replica was chosen, or they wait for one.")
                  .Add({});
   connections =
       &gauges(registry, "fareway_gateway_open_connections", "Client connections that are open.").Add({});
@@ -270,13 +300,13 @@ void Metrics::Families::add_router(prometheus::Registry& registry) {
       &gauges(registry, "fareway_ledger_backlog_rows", "Ledger rows accepted and not yet durable.").Add({});
   decision = &histograms(registry, "fareway_placement_decision_seconds", "Time to choose a replica.")
                   .Add({}, kDecisionSeconds);
-  refused =
-      std::make_unique<Reasons>(counters(registry, "fareway_gateway_refused_requests_total",
-                                         "Requests refused before a replica was chosen."),
-                                std::initializer_list<const char*>{
-                                    "unauthorized", "bad_request", "bad_http", "unknown_path", "wrong_method",
-                                    "too_large", "request_timeout", "model_not_found", "not_permitted",
-                                    "context", "no_replica", "ledger", "shutting_down"});
+  refused = std::make_unique<Reasons>(
+      counters(registry, "fareway_gateway_refused_requests_total",
+               "Requests refused before a replica was chosen."),
+      std::initializer_list<const char*>{"unauthorized", "bad_request", "bad_http", "unknown_path",
+                                         "wrong_method", "too_large", "request_timeout", "model_not_found",
+                                         "not_permitted", "context", "no_replica", "ledger", "shutting_down",
+                                         "queue_full", "queue_bytes", "too_late"});
   retries =
       std::make_unique<Reasons>(counters(registry, "fareway_gateway_retries_total",
                                          "Attempts repeated on another replica, by what failed."),
@@ -353,6 +383,15 @@ void Metrics::decision_turned_out(const DecisionRecord& record, const Fleet& fle
 
 void Metrics::request_refused(std::string_view reason_literal) {
   families_->refused->increment(reason_literal);
+}
+void Metrics::waited(ClassIndex service_class, Seconds time, std::string_view how_literal) {
+  families_->queue_waits[service_class.value]->Observe(time.count());
+  families_->queue_left->increment(how_literal);
+}
+void Metrics::queue_depth(ModelIndex model, ClassIndex service_class, const AdmissionQueue::Depth& depth) {
+  const QueueSeries& series = families_->queues[model.value * families_->classes + service_class.value];
+  series.requests->Set(static_cast<double>(depth.requests));
+  series.bytes->Set(static_cast<double>(depth.bytes));
 }
 void Metrics::retried(std::string_view reason_literal) {
   families_->retries->increment(reason_literal);

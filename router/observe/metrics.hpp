@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "placement/admission/admission_queue.hpp"
 #include "placement/live_fleet.hpp"
 #include "pricing/ledger_row.hpp"
 
@@ -42,6 +43,10 @@ class Metrics {
   /// Refused before a replica was chosen: "unauthorized", "bad_request", "too_large", "no_replica", ...
   /// (literals)
   void request_refused(std::string_view reason_literal);
+  /// A request has waited: how long, and how that ended: "placed", "client_closed", "shutting_down" or a
+  /// reason of `TurnedAway` (literals).
+  void waited(ClassIndex service_class, Seconds time, std::string_view how_literal);
+  void queue_depth(ModelIndex model, ClassIndex service_class, const AdmissionQueue::Depth& depth);
   /// Another attempt on another replica, after "unreachable", "refused" or "broke_off" (literals).
   void retried(std::string_view reason_literal);
   void client_connections(std::size_t open);

@@ -116,8 +116,16 @@ TEST_F(ConfigDocuments, ReferenceStatesTheDefaultsOfTheProcess) {
     if (key.starts_with("limits."))
       text += "  " + key.substr(7) + ": " + row.default_value.value_or("none") + "\n";
   }
+  text += "queue:\n";
+  for (const auto& [key, row] : documented) {
+    if (key.starts_with("queue."))
+      text += "  " + key.substr(6) + ": " + row.default_value.value_or("none") + "\n";
+  }
   const Config stated = parse_config(text, "test.yaml");
 
+  EXPECT_EQ(stated.queue.max_requests, implied.queue.max_requests);
+  EXPECT_EQ(stated.queue.max_bytes, implied.queue.max_bytes);
+  EXPECT_EQ(stated.queue.max_wait, implied.queue.max_wait);
   EXPECT_EQ(stated.listen.host, implied.listen.host);
   EXPECT_EQ(stated.listen.port, implied.listen.port);
   EXPECT_EQ(stated.admin.host, implied.admin.host);

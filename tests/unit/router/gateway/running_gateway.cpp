@@ -180,6 +180,17 @@ bool RunningGateway::settles_down() {
   });
 }
 
+bool RunningGateway::waits_for_queue(std::size_t count) {
+  return wait_until([&] {
+    double waiting = 0;
+    for (const auto& family : registry_.Collect()) {
+      if (family.name != "fareway_queue_requests") continue;
+      for (const auto& metric : family.metric) waiting += metric.gauge.value;
+    }
+    return waiting == static_cast<double>(count);
+  });
+}
+
 void RunningGateway::drain_and_wait() {
   auto drained = std::make_shared<std::promise<void>>();
   boost::asio::post(loop_, [this, drained] { gateway_->drain([drained] { drained->set_value(); }); });

@@ -64,6 +64,8 @@ class RunningGateway {
   std::size_t in_flight(std::uint32_t replica);
   /// Waits until nothing is in flight; false after ten seconds.
   bool settles_down();
+  /// Waits until so many requests wait for a replica; false after ten seconds.
+  bool waits_for_queue(std::size_t count);
   void drain_and_wait();
   void cut();
 
