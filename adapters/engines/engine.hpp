@@ -7,6 +7,7 @@
 
 #include <boost/system/result.hpp>
 
+#include "adapters/tls/tls_settings.hpp"
 #include "placement/fleet.hpp"
 
 namespace fareway {
@@ -15,7 +16,8 @@ namespace fareway {
 struct Endpoint {
   std::string host;  ///< name or address, IPv6 without brackets
   std::uint16_t port{};
-  std::string api_key;  ///< sent as a bearer token where not empty; never logged
+  std::string api_key;               ///< sent as a bearer token where not empty; never logged
+  std::optional<TlsUpstream> tls{};  ///< nothing: plain HTTP
 
   std::string authority() const;  ///< "host:port", IPv6 in brackets
 };

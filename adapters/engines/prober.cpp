@@ -9,10 +9,13 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+
+#include "adapters/tls/tls_contexts.hpp"
 
 namespace fareway {
 namespace {
@@ -77,6 +80,7 @@ class Prober::Rounds : public std::enable_shared_from_this<Rounds> {
         options_(options),
         report_(std::move(report)),
         resolver_(loop),
+        connector_(endpoint_.tls ? TlsConnector::shared(*endpoint_.tls) : nullptr),
         stream_(loop.get_executor()),
         timer_(loop) {}
 
@@ -162,11 +166,10 @@ class Prober::Rounds : public std::enable_shared_from_this<Rounds> {
     parser.header_limit(kLargestHead);
     parser.body_limit(kLargestBody);
     stream_.expires_at(deadline_);
-    const auto [write_error, written] = co_await http::async_write(stream_, request, kAsTuple);
-    exchange.error = write_error;
-    if (!write_error) {
-      const auto [read_error, read] = co_await http::async_read(stream_, buffer_, parser, kAsTuple);
-      exchange.error = read_error;
+    if (tls_) {
+      exchange.error = co_await transfer(*tls_, request, parser);
+    } else {
+      exchange.error = co_await transfer(stream_, request, parser);
     }
     exchange.answered = parser.got_some();
     last_used_ = SteadyClock::now();
@@ -175,6 +178,15 @@ class Prober::Rounds : public std::enable_shared_from_this<Rounds> {
     if (!usable) disconnect();
     exchange.answer = parser.release();
     co_return exchange;
+  }
+
+  template <class Transport, class Parser>
+  Task<error_code> transfer(Transport& transport, const http::request<http::empty_body>& request,
+                            Parser& parser) {
+    const auto [write_error, written] = co_await http::async_write(transport, request, kAsTuple);
+    if (write_error) co_return write_error;
+    const auto [read_error, read] = co_await http::async_read(transport, buffer_, parser, kAsTuple);
+    co_return read_error;
   }
 
   http::request<http::empty_body> request_for(std::string_view path) const {
@@ -213,10 +225,27 @@ class Prober::Rounds : public std::enable_shared_from_this<Rounds> {
                                   : error.message();
       co_return ProbeError{"cannot connect to " + endpoint_.authority() + ": " + why};
     }
+    if (connector_) {
+      const ProbeResult<void> secured = co_await secure();
+      if (!secured) co_return secured.error();
+    }
     buffer_.clear();
     last_used_ = SteadyClock::now();
     connected_ = true;
     co_return ProbeResult<void>{};
+  }
+
+  Task<ProbeResult<void>> secure() {
+    tls_.emplace(stream_, connector_->context());
+    connector_->prepare(tls_->native_handle(), endpoint_.host);
+    const auto [error] = co_await tls_->async_handshake(net::ssl::stream_base::client, kAsTuple);
+    if (!error) co_return ProbeResult<void>{};
+    std::string why = certificate_complaint(tls_->native_handle());
+    why = why.empty() ? "no TLS with " + endpoint_.authority() + ": " + error.message()
+                      : "the certificate of " + endpoint_.authority() + " is not accepted: " + why +
+                            "; see tls.ca and tls.server_name of its pool";
+    disconnect();
+    co_return ProbeError{std::move(why)};
   }
 
   /// Fills `addresses_`. A look-up cannot be interrupted, so it runs beside the round, which waits for it no
@@ -249,6 +278,7 @@ class Prober::Rounds : public std::enable_shared_from_this<Rounds> {
 
   void disconnect() {
     connected_ = false;
+    tls_.reset();
     stream_.close();
     buffer_.clear();
   }
@@ -264,7 +294,9 @@ class Prober::Rounds : public std::enable_shared_from_this<Rounds> {
   error_code resolve_error_;
   bool resolving_{false};
 
+  const std::shared_ptr<const TlsConnector> connector_;  // nothing for plain HTTP
   Stream stream_;
+  std::optional<net::ssl::stream<Stream&>> tls_;  // over `stream_`, while connected
   beast::flat_buffer buffer_;
   bool connected_{false};
   TimePoint last_used_;

@@ -2,11 +2,13 @@
 
 #include "router/cli/commands.hpp"
 #include "router/config/config.hpp"
+#include "router/config/tls_files.hpp"
 
 namespace fareway {
 
 int check(const std::filesystem::path& config_file) {
   const Config config = load_config(config_file);
+  verify_tls_files(config);
   for (const std::string& warning : config_warnings(config)) std::cout << "warning: " << warning << '\n';
   for (const Deployment& deployment : config.fleet.deployments)
     if (deployment.format_support == FormatSupport::kConverted)

@@ -25,6 +25,7 @@
 #include "router/cli/commands.hpp"
 #include "router/cli/idle_billing.hpp"
 #include "router/config/config.hpp"
+#include "router/config/tls_files.hpp"
 #include "router/gateway/gateway.hpp"
 #include "router/observe/decision_log.hpp"
 #include "router/observe/metrics.hpp"
@@ -72,6 +73,8 @@ class Service {
   void tick();
   void write_idle_rows();
   void await_signal();
+  void await_hangup();
+  void reload_certificates();
   void drain();
   void stop();
 
@@ -98,6 +101,7 @@ class Service {
   net::steady_timer tick_timer_{data_loop_};
   net::steady_timer drain_timer_{data_loop_};
   net::signal_set signals_{data_loop_, SIGINT, SIGTERM};
+  net::signal_set hangup_{data_loop_, SIGHUP};
   TimePoint idle_rows_at_{SteadyClock::now() + kIdleRowsEvery};
 };
 
@@ -119,6 +123,7 @@ void Service::run() {
   start_probers();
   tick();
   await_signal();
+  await_hangup();
   spdlog::info("gateway on {}:{}, console and metrics on {}:{}, ledger {}", config_.listen.host,
                gateway_.port(), config_.admin.host, admin_.port(), config_.ledger_file.string());
 
@@ -223,6 +228,25 @@ void Service::await_signal() {
   });
 }
 
+void Service::await_hangup() {
+  hangup_.async_wait([this](boost::system::error_code error, int) {
+    if (error) return;
+    reload_certificates();
+    await_hangup();
+  });
+}
+
+/// What a renewal's hook asks for. The rest of the configuration is read at start only.
+void Service::reload_certificates() {
+  if (!config_.tls.enabled()) return;
+  try {
+    gateway_.reload_certificates();
+    spdlog::info("certificates are read again; new connections use them");
+  } catch (const std::exception& error) {
+    spdlog::error("certificates are kept as they were: {}", error.what());
+  }
+}
+
 void Service::drain() {
   spdlog::info("draining: open requests may finish within {} s; a second signal cuts them",
                std::chrono::duration_cast<std::chrono::seconds>(config_.limits.drain_timeout).count());
@@ -239,6 +263,7 @@ void Service::stop() {
   drain_timer_.cancel();
   tick_timer_.cancel();
   signals_.cancel();
+  hangup_.cancel();
   net::post(control_loop_, [this] { admin_.stop(); });
   data_loop_.stop();
 }
@@ -247,11 +272,12 @@ void Service::stop() {
 
 int serve(const std::filesystem::path& config_file) {
   Config config = load_config(config_file);
+  verify_tls_files(config);
   for (const std::string& warning : config_warnings(config)) spdlog::warn("{}", warning);
   raise_open_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a full ledger file is an error to handle, not the end
-  std::signal(SIGHUP, SIG_IGN);   // the configuration is read at start
+  std::signal(SIGHUP, SIG_IGN);   // until the service listens for it
   Service service{std::move(config)};
   service.run();
   spdlog::info("stopped");

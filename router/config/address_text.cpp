@@ -71,22 +71,24 @@ Checked<ListenAddress> parse_listen_address(std::string_view text) {
   return parse_host_port(text);
 }
 
-Checked<ListenAddress> parse_endpoint(std::string_view url) {
-  constexpr std::string_view kScheme = "http://";
-  if (url.starts_with("https://")) {
-    return Complaint{"https to engines is not supported yet; use http:// on a network you trust"};
+Checked<EndpointUrl> parse_endpoint(std::string_view url) {
+  constexpr std::string_view kPlain = "http://";
+  constexpr std::string_view kSecure = "https://";
+  const bool secure = url.starts_with(kSecure);
+  if (!secure && !url.starts_with(kPlain)) {
+    return Complaint{"must start with http:// or https://; write http://host:port"};
   }
-  if (!url.starts_with(kScheme)) return Complaint{"must start with http://; write http://host:port"};
-  const std::string_view authority = url.substr(kScheme.size());
+  const std::string_view authority = url.substr(secure ? kSecure.size() : kPlain.size());
   if (authority.find('@') != std::string_view::npos) {
     return Complaint{"must not hold a user name or password; name a variable in api_key_env instead"};
   }
   if (authority.find_first_of("/?#") != std::string_view::npos) {
     return Complaint{"must end after the port: the path comes from the request; write http://host:port"};
   }
-  Checked<ListenAddress> address = parse_host_port(authority);
-  if (address && address->port == 0) return Complaint{"has port 0; write the port the engine listens on"};
-  return address;
+  const Checked<ListenAddress> address = parse_host_port(authority);
+  if (!address) return address.error();
+  if (address->port == 0) return Complaint{"has port 0; write the port the engine listens on"};
+  return EndpointUrl{.address = *address, .secure = secure};
 }
 
 bool same_address(const ListenAddress& a, const ListenAddress& b) {

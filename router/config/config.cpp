@@ -80,6 +80,7 @@ ConfigDraft read_config(const YamlNode& root, ReadingState& state) {
   ConfigDraft draft;
   Section top(root, {}, {}, state);
   read_listeners(top, draft);
+  read_tls(top, draft);
   read_limits(top, draft);
   read_queue(top, draft);
   read_decisions(top, draft);

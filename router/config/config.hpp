@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "adapters/engines/engine.hpp"
+#include "adapters/tls/tls_settings.hpp"
 #include "placement/admission/queue_limits.hpp"
 #include "placement/fleet.hpp"
 #include "pricing/price_book.hpp"
@@ -83,11 +84,20 @@ struct ConfigPlace {
   std::map<std::string, int, std::less<>> lines;  ///< of its keys
 };
 
+/// Where the sections that name certificates stand.
+struct TlsPlaces {
+  ConfigPlace listener;
+  std::vector<ConfigPlace> certificates;  ///< parallel to `Config::tls.certificates`
+  std::vector<ConfigPlace> pools;         ///< parallel to `fleet.pools`
+};
+
 /// Everything one file says, checked and resolved: names have become indices, units have become types.
 struct Config {
   std::string file;  ///< its name, for messages
   ListenAddress listen;
   ListenAddress admin;
+  TlsListener tls;
+  TlsPlaces tls_places;
   std::filesystem::path ledger_file;
   Limits limits;
   QueueLimits queue;

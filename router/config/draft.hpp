@@ -60,6 +60,10 @@ struct ConfigDraft {
 
 // One function a section, in the order in which later ones refer to earlier ones. `top` is the whole file.
 void read_listeners(Section& top, ConfigDraft& draft);
+void read_tls(Section& top, ConfigDraft& draft);
+/// How a pool's engines behind https:// are reached, and where that stands; nothing where the pool does not
+/// say.
+std::optional<TlsUpstream> read_engine_tls(Section& pool, ConfigPlace& place);
 void read_limits(Section& top, ConfigDraft& draft);
 void read_queue(Section& top, ConfigDraft& draft);
 void read_decisions(Section& top, ConfigDraft& draft);

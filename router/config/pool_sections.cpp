@@ -97,20 +97,25 @@ void check_device(Section& section, const ConfigDraft& draft, std::size_t deploy
                                            pool_device));
 }
 
+void read_endpoint(Section& section, const std::optional<TlsUpstream>& tls, const Config& config,
+                   Endpoint& into) {
+  const auto url = section.demanded("endpoint", from_text(parse_endpoint));
+  if (!url) return;
+  check_endpoint(section, url->address, config);
+  into.host = url->address.host;
+  into.port = url->address.port;
+  if (url->secure) into.tls = tls.value_or(TlsUpstream{});
+}
+
 void read_replica(Section& section, PoolIndex pool, std::optional<std::uint32_t> pool_device,
-                  ConfigDraft& draft) {
+                  const std::optional<TlsUpstream>& tls, ConfigDraft& draft) {
   Fleet& fleet = draft.config.fleet;
   Replica replica;
   replica.pool = pool;
   replica.name = section.required("name", name_value);
   ReplicaAccess access;
   access.engine = section.required("engine", engine_adapter);
-  const auto endpoint = section.demanded("endpoint", from_text(parse_endpoint));
-  if (endpoint) {
-    check_endpoint(section, *endpoint, draft.config);
-    access.endpoint.host = endpoint->host;
-    access.endpoint.port = endpoint->port;
-  }
+  read_endpoint(section, tls, draft.config, access.endpoint);
   section.read_into("api_key_env", secret_in_environment, access.endpoint.api_key);
   const auto deployment = section.demanded("deployment", draft.deployments);
   replica.deployment = DeploymentIndex{deployment.value_or(0)};
@@ -138,12 +143,22 @@ void read_pool(Section& section, ConfigDraft& draft) {
   std::vector<PriceStep> schedule = read_schedule(section);
   // What holds now is known only to a clock: until the fleet is live, the first step.
   if (!schedule.empty()) pool.per_device_hour = schedule.front().per_device_hour;
+  const std::size_t first_replica = fleet.replicas.size();
+  ConfigPlace tls_place;
+  const std::optional<TlsUpstream> tls = read_engine_tls(section, tls_place);
   section.for_each_required("replicas",
-                            [&](Section& replica) { read_replica(replica, position, device, draft); });
+                            [&](Section& replica) { read_replica(replica, position, device, tls, draft); });
+  const auto is_secure = [](const ReplicaAccess& access) { return access.endpoint.tls.has_value(); };
+  if (tls && section.ok() &&
+      std::none_of(draft.config.access.begin() + static_cast<std::ptrdiff_t>(first_replica),
+                   draft.config.access.end(), is_secure)) {
+    section.report("tls", "has no effect: no endpoint of this pool starts with https://");
+  }
   section.finish();
   draft.pools.define(section, "name", pool.name, section.ok());
   fleet.pools.push_back(std::move(pool));
   draft.config.price_schedules.push_back(std::move(schedule));
+  draft.config.tls_places.pools.push_back(std::move(tls_place));
 }
 
 }  // namespace

@@ -21,6 +21,15 @@ ClientStream::ClientStream(Socket socket, ReadySet& ready, const Limits& limits,
   socket_.open(std::move(socket));
 }
 
+Task<bool> ClientStream::secure(const std::shared_ptr<const TlsAcceptor>& tls) {
+  if (!socket_.is_open()) co_return false;
+  socket_.secure(TlsAcceptor::accept(tls, socket_.native_handle()));
+  deadline_.set(Wait::kHandshake, std::chrono::steady_clock::now() + limits_.header_timeout);
+  const ErrorCode failed = co_await socket_.handshake();
+  deadline_.clear();
+  co_return !failed;
+}
+
 Task<bool> ClientStream::read() {
   while (socket_.is_open()) {
     if (!socket_.maybe_readable()) {

@@ -21,6 +21,10 @@ class ClientStream {
   /// `ready`, `limits`, `deadline` and `scratch` outlive the stream.
   ClientStream(Socket socket, ReadySet& ready, const Limits& limits, Deadline& deadline, Scratch& scratch);
 
+  /// The TLS handshake of a listener that has it, before anything else; false where it came to nothing in
+  /// time.
+  Task<bool> secure(const std::shared_ptr<const TlsAcceptor>& tls);
+
   /// Bytes received and not used yet. Whoever parses takes from the front.
   std::string& input() { return input_; }
   /// Waits for bytes and appends them to `input()`. False at the end, on an error or when the deadline

@@ -9,6 +9,7 @@ namespace fareway {
 /// What a connection is waiting for.
 enum class Wait {
   kNothing,
+  kHandshake,    ///< of TLS, before the first request
   kNextRequest,  ///< idle, between two requests
   kHead,
   kBody,

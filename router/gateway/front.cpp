@@ -64,6 +64,8 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
 
   std::uint16_t port() const { return port_; }
 
+  void reload_certificates() { state_->tls = make_acceptor(state_->parts.config.tls); }
+
   void drain(std::function<void()> drained) {
     state_->draining = true;
     drained_ = std::move(drained);
@@ -183,6 +185,9 @@ void Gateway::start() {
 }
 std::uint16_t Gateway::port() const {
   return front_->port();
+}
+void Gateway::reload_certificates() {
+  front_->reload_certificates();
 }
 void Gateway::drain(std::function<void()> drained) {
   front_->drain(std::move(drained));

@@ -36,6 +36,10 @@ class Gateway {
   void start();
   std::uint16_t port() const;
 
+  /// Reads the certificates' files again, for connections from now on; the others go on as they are. Throws
+  /// std::runtime_error where a file is not in order, and then keeps those it has.
+  void reload_certificates();
+
   /// Takes no new connection and no new request; open exchanges go on. `drained` runs on the loop once none
   /// is left.
   void drain(std::function<void()> drained);

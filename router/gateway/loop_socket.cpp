@@ -9,12 +9,15 @@
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <openssl/err.h>
 
 namespace fareway {
 
 namespace {
 
 constexpr std::size_t kMaxParts = 16;
+constexpr std::size_t kMaxRecord = 16u << 10;  // plain bytes of one TLS record (RFC 8446, 5.1)
 
 ErrorCode last_error() {
   return {errno, boost::system::system_category()};
@@ -24,6 +27,16 @@ int make_set() {
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
   if (set < 0) throw std::system_error(errno, std::generic_category(), "cannot watch sockets");
   return set;
+}
+
+/// What one record may hold of `parts`, from `offset` of their bytes on.
+void gather(std::span<const std::string_view> parts, std::size_t offset, std::string& record) {
+  record.clear();
+  for (const std::string_view part : parts) {
+    const std::size_t skipped = std::min(offset, part.size());
+    offset -= skipped;
+    record.append(part.substr(skipped, kMaxRecord - record.size()));
+  }
 }
 
 }  // namespace
@@ -87,6 +100,7 @@ ErrorCode LoopSocket::open(Socket socket) {
 }
 
 std::size_t LoopSocket::read_some(std::span<char> room, ErrorCode& ec) {
+  if (tls_) return read_tls(room, ec);
   ec = {};
   const auto got = ::recv(descriptor_, room.data(), room.size(), 0);
   if (got < 0) {
@@ -102,6 +116,7 @@ std::size_t LoopSocket::read_some(std::span<char> room, ErrorCode& ec) {
 }
 
 std::size_t LoopSocket::write_some(std::span<const std::string_view> parts, ErrorCode& ec) {
+  if (tls_) return write_tls(parts, ec);
   ec = {};
   std::array<iovec, kMaxParts> vectors{};
   const std::size_t count = std::min(parts.size(), kMaxParts);
@@ -121,6 +136,90 @@ std::size_t LoopSocket::write_some(std::span<const std::string_view> parts, Erro
   }
   writable_ = static_cast<std::size_t>(sent) == offered;
   return static_cast<std::size_t>(sent);
+}
+
+/// What is decrypted already raises no event, so only "nothing there" makes the socket unreadable.
+std::size_t LoopSocket::read_tls(std::span<char> room, ErrorCode& ec) {
+  ec = {};
+  std::size_t got = 0;
+  ERR_clear_error();
+  const int result = SSL_read_ex(tls_.get(), room.data(), room.size(), &got);
+  readable_ = true;
+  if (result == 1) return got;
+  ec = tls_error(result);
+  readable_ = !is_would_block(ec);
+  if (!readable_ && SSL_want_write(tls_.get())) {
+    read_needs_room_ = true;
+    writable_ = false;
+  }
+  return 0;
+}
+
+/// A record as large as may be, one after the other. Of a record that the socket did not take wholly OpenSSL
+/// wants the same bytes offered again: so they count as not written.
+std::size_t LoopSocket::write_tls(std::span<const std::string_view> parts, ErrorCode& ec) {
+  ec = {};
+  std::size_t sent = 0;
+  for (;;) {
+    gather(parts, sent, set_.record_);
+    if (set_.record_.empty()) return sent;
+    std::size_t taken = 0;
+    ERR_clear_error();
+    const int result = SSL_write_ex(tls_.get(), set_.record_.data(), set_.record_.size(), &taken);
+    if (result != 1) {
+      const ErrorCode failed = tls_error(result);
+      writable_ = !is_would_block(failed);
+      if (sent == 0) ec = failed;
+      return sent;
+    }
+    writable_ = true;
+    sent += taken;
+  }
+}
+
+/// Of the call that just failed.
+ErrorCode LoopSocket::tls_error(int result) {
+  const int system = errno;
+  switch (SSL_get_error(tls_.get(), result)) {
+    case SSL_ERROR_WANT_WRITE:
+    case SSL_ERROR_WANT_READ:
+      return net::error::would_block;
+    case SSL_ERROR_ZERO_RETURN:
+      return net::error::eof;
+    case SSL_ERROR_SYSCALL:
+      tls_failed_ = true;
+      return system != 0 ? ErrorCode{system, boost::system::system_category()} : net::error::connection_reset;
+    default:
+      tls_failed_ = true;
+      return {static_cast<int>(ERR_get_error()), net::error::get_ssl_category()};
+  }
+}
+
+Task<ErrorCode> LoopSocket::handshake() {
+  while (is_open()) {
+    ERR_clear_error();
+    const int result = SSL_do_handshake(tls_.get());
+    if (result == 1) {
+      readable_ = true;  // the first bytes may have come with the handshake's last
+      co_return ErrorCode{};
+    }
+    const ErrorCode failed = tls_error(result);
+    if (!is_would_block(failed)) co_return failed;
+    ErrorCode waited;
+    if (SSL_want_write(tls_.get())) {
+      writable_ = false;
+      std::tie(waited) = co_await writable();
+    } else {
+      readable_ = false;
+      std::tie(waited) = co_await readable();
+    }
+    if (waited) co_return waited;
+  }
+  co_return net::error::operation_aborted;
+}
+
+std::string LoopSocket::certificate_complaint() const {
+  return tls_ ? fareway::certificate_complaint(tls_.get()) : std::string();
 }
 
 Task<std::tuple<ErrorCode>> LoopSocket::wait(Waiter& side, const bool& ready) {
@@ -147,6 +246,7 @@ void LoopSocket::tell(std::uint32_t events) {
   if (failed || (events & EPOLLOUT) != 0) {
     writable_ = true;
     finish(writer_, {});
+    if (std::exchange(read_needs_room_, false)) events |= EPOLLIN;
   }
   if (!ended_ && (events & EPOLLIN) == 0) return;
   readable_ = true;
@@ -163,6 +263,9 @@ void LoopSocket::cancel() {
 
 void LoopSocket::close() {
   if (!is_open()) return;
+  if (tls_ && !tls_failed_)
+    SSL_shutdown(tls_.get());  // says farewell where there is room, and waits for nothing
+  tls_.reset();
   set_.forget(*this);
   ::close(std::exchange(descriptor_, -1));
   cancel();
@@ -170,6 +273,7 @@ void LoopSocket::close() {
 
 void LoopSocket::shutdown_send(ErrorCode& ec) {
   ec = {};
+  if (tls_ && !tls_failed_) SSL_shutdown(tls_.get());
   if (::shutdown(descriptor_, SHUT_WR) != 0) ec = last_error();
 }
 

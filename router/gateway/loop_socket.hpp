@@ -5,11 +5,13 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <sys/epoll.h>
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
+#include "adapters/tls/tls_contexts.hpp"
 #include "router/gateway/net.hpp"
 #include "router/gateway/waiter.hpp"
 
@@ -40,10 +42,11 @@ class ReadySet : public std::enable_shared_from_this<ReadySet> {
   std::size_t batch_size_{0};  // events of the batch being told; 0 otherwise
   std::size_t sockets_{0};
   bool awaiting_{false};
+  std::string record_;  // what a TLS write gathers before it is encrypted; shared, since no socket keeps it
 };
 
-/// A connected stream socket, never blocking. One coroutine may wait for reading and one for writing; a hook
-/// may look at the socket first each time it becomes readable. Stays where it was made.
+/// A connected stream socket, plain or with TLS, never blocking. One coroutine may wait for reading and one
+/// for writing; a hook may look at the socket first each time it becomes readable. Stays where it was made.
 class LoopSocket {
  public:
   using Hook = std::function<bool()>;
@@ -56,6 +59,13 @@ class LoopSocket {
 
   /// Takes a connected socket over from Asio.
   ErrorCode open(Socket socket);
+  /// From here on what is read and written goes through TLS. The socket is open, and nothing waits on it.
+  void secure(SslHandle tls) { tls_ = std::move(tls); }
+  /// To be awaited after `secure`, before anything is read or written.
+  Task<ErrorCode> handshake();
+  /// Why `handshake` did not accept the peer's certificate, in words; empty where it did.
+  std::string certificate_complaint() const;
+
   bool is_open() const { return descriptor_ >= 0; }
   int native_handle() const { return descriptor_; }
 
@@ -87,15 +97,21 @@ class LoopSocket {
   void start(Waiter& side, bool ready, Waiter waiter);
   void finish(Waiter& side, const ErrorCode& ec);
   void tell(std::uint32_t events);
+  std::size_t read_tls(std::span<char> room, ErrorCode& ec);
+  std::size_t write_tls(std::span<const std::string_view> parts, ErrorCode& ec);
+  ErrorCode tls_error(int result);
 
   ReadySet& set_;
   int descriptor_{-1};
   bool readable_{false};
   bool writable_{true};
-  bool ended_{false};  // the peer sends nothing more, or the connection has failed
+  bool ended_{false};            // the peer sends nothing more, or the connection has failed
+  bool tls_failed_{false};       // nothing more may be said through it, not even farewell
+  bool read_needs_room_{false};  // TLS has something to write before it can read on
   Waiter reader_;
   Waiter writer_;
   Hook hook_;
+  SslHandle tls_;  // nothing for a plain connection
 };
 
 /// Takes the first `bytes` off the front of `parts`.

@@ -18,6 +18,9 @@
 
 namespace fareway {
 
+/// Nothing where the settings hold no certificate. Throws as TlsAcceptor does.
+std::shared_ptr<const TlsAcceptor> make_acceptor(const TlsListener& settings);
+
 /// What all connections of one loop share. Used by that loop's thread only, so nothing here locks.
 struct LoopState {
   LoopState(net::io_context& io_loop, GatewayParts gateway_parts);
@@ -34,6 +37,7 @@ struct LoopState {
   UpstreamPool pool;
   LedgerDesk desk;
   WaitingRoom room;
+  std::shared_ptr<const TlsAcceptor> tls;  ///< nothing where clients speak plain HTTP
   std::mt19937_64 random;
   bool draining{false};
 };

@@ -28,6 +28,13 @@ Session::Session(std::shared_ptr<LoopState> loop, Socket socket)
                                              deadline_, loop_->scratch)) {}
 
 Task<void> Session::run() {
+  if (loop_->tls) {
+    const bool secured = co_await client_->secure(loop_->tls);
+    if (!secured) {
+      loop_->parts.metrics.tls_handshake_failed();
+      co_return client_->close();
+    }
+  }
   for (bool more = true; more; first_request_ = false) more = co_await serve_one();
   client_->close();
 }
@@ -186,7 +193,8 @@ void Session::tick(TimePoint time) {
 }
 
 void Session::drain() {
-  if (deadline_.waiting_for() == Wait::kNextRequest) client_->cancel();
+  const Wait wait = deadline_.waiting_for();
+  if (wait == Wait::kNextRequest || wait == Wait::kHandshake) client_->cancel();
 }
 
 void Session::cut() {

@@ -23,7 +23,8 @@ std::optional<net::ip::tcp::endpoint> literal_address(const Endpoint& endpoint) 
 
 }  // namespace
 
-Task<ErrorCode> UpstreamConnection::connect(Executor executor, net::ip::tcp::endpoint endpoint) {
+Task<ErrorCode> UpstreamConnection::connect(Executor executor, net::ip::tcp::endpoint endpoint,
+                                            const TlsConnector* tls, const std::string& host) {
   connecting_.emplace(executor);
   ErrorCode ec;
   connecting_->open(endpoint.protocol(), ec);
@@ -34,6 +35,10 @@ Task<ErrorCode> UpstreamConnection::connect(Executor executor, net::ip::tcp::end
   connecting_->set_option(net::ip::tcp::no_delay(true), ec);
   if (!ec) ec = socket_.open(std::move(*connecting_));
   connecting_.reset();
+  if (ec || tls == nullptr) co_return ec;
+  socket_.secure(tls->connect(host, socket_.native_handle()));
+  ec = co_await socket_.handshake();
+  if (ec) socket_.close();
   co_return ec;
 }
 
@@ -136,7 +141,10 @@ UpstreamPool::UpstreamPool(net::io_context& loop, ReadySet& ready, const std::ve
       idle_(access.size()),
       idle_limit_(idle_limit),
       scratch_(scratch) {
-  for (const ReplicaAccess& replica : access) addresses_.push_back(literal_address(replica.endpoint));
+  for (const ReplicaAccess& replica : access) {
+    addresses_.push_back(literal_address(replica.endpoint));
+    connectors_.push_back(replica.endpoint.tls ? TlsConnector::shared(*replica.endpoint.tls) : nullptr);
+  }
 }
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::take_idle(ReplicaIndex replica) {
@@ -154,6 +162,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::fresh() {
 }
 
 Task<ErrorCode> UpstreamPool::connect(ReplicaIndex replica, UpstreamConnection& connection) {
+  const std::string& host = access_[replica.value].endpoint.host;
   std::vector<net::ip::tcp::endpoint> endpoints;
   if (addresses_[replica.value]) {
     endpoints.push_back(*addresses_[replica.value]);
@@ -167,7 +176,8 @@ Task<ErrorCode> UpstreamPool::connect(ReplicaIndex replica, UpstreamConnection& 
   }
   ErrorCode last = net::error::host_not_found;
   for (const auto& endpoint : endpoints) {
-    last = co_await connection.connect(loop_.get_executor(), endpoint);
+    last =
+        co_await connection.connect(loop_.get_executor(), endpoint, connectors_[replica.value].get(), host);
     if (!last || connection.closed()) break;
   }
   co_return last;

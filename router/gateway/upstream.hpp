@@ -29,8 +29,10 @@ class UpstreamConnection {
     kCut,    ///< it broke off, or is not HTTP
   };
 
-  /// Connects, or says why not; `close` ends it.
-  Task<ErrorCode> connect(Executor executor, net::ip::tcp::endpoint endpoint);
+  /// Connects, or says why not; `close` ends it. `tls`: with a handshake, and a certificate that names
+  /// `host`.
+  Task<ErrorCode> connect(Executor executor, net::ip::tcp::endpoint endpoint, const TlsConnector* tls,
+                          const std::string& host);
   /// Sends all; false where the connection failed or was closed before.
   Task<bool> write(std::span<std::string_view> parts);
   /// False where the wait ended because the connection was closed under it.
@@ -74,7 +76,7 @@ class UpstreamConnection {
 /// Idle connections by replica, newest first; and how to make new ones.
 class UpstreamPool {
  public:
-  /// Everything passed in outlives the pool.
+  /// Everything passed in outlives the pool. Throws as TlsConnector does.
   UpstreamPool(net::io_context& loop, ReadySet& ready, const std::vector<ReplicaAccess>& access,
                std::chrono::milliseconds idle_limit, Scratch& scratch);
 
@@ -100,6 +102,7 @@ class UpstreamPool {
   ReadySet& ready_;
   const std::vector<ReplicaAccess>& access_;
   std::vector<std::optional<net::ip::tcp::endpoint>> addresses_;  // of replicas given by address
+  std::vector<std::shared_ptr<const TlsConnector>> connectors_;   // nothing for plain HTTP
   std::vector<std::vector<Idle>> idle_;
   std::chrono::milliseconds idle_limit_;
   Scratch& scratch_;

@@ -126,6 +126,7 @@ struct Metrics::Families {
   std::vector<ReplicaSeries> replicas;
   Counter* started;
   Gauge* connections;
+  Counter* handshakes_failed;
   Gauge* backlog;
   Histogram* decision;
   std::unique_ptr<Reasons> refused;
@@ -296,6 +297,9 @@ void Metrics::Families::add_router(prometheus::Registry& registry) {
                  .Add({});
   connections =
       &gauges(registry, "fareway_gateway_open_connections", "Client connections that are open.").Add({});
+  handshakes_failed = &counters(registry, "fareway_gateway_tls_handshakes_failed_total",
+                                "Client connections whose TLS handshake came to nothing.")
+                           .Add({});
   backlog =
       &gauges(registry, "fareway_ledger_backlog_rows", "Ledger rows accepted and not yet durable.").Add({});
   decision = &histograms(registry, "fareway_placement_decision_seconds", "Time to choose a replica.")
@@ -398,6 +402,9 @@ void Metrics::retried(std::string_view reason_literal) {
 }
 void Metrics::client_connections(std::size_t open) {
   families_->connections->Set(static_cast<double>(open));
+}
+void Metrics::tls_handshake_failed() {
+  families_->handshakes_failed->Increment();
 }
 void Metrics::decision_took(Seconds time) {
   families_->decision->Observe(time.count());

@@ -50,6 +50,7 @@ class Metrics {
   /// Another attempt on another replica, after "unreachable", "refused" or "broke_off" (literals).
   void retried(std::string_view reason_literal);
   void client_connections(std::size_t open);
+  void tls_handshake_failed();
   void decision_took(Seconds time);
   /// About once a second. Gauges of pools and replicas: price, load, KV use, health, in flight, idle and
   /// charged dollars, ledger backlog.

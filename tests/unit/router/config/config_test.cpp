@@ -304,8 +304,11 @@ INSTANTIATE_TEST_SUITE_P(
               "\"llama-mi300x\" is for MI300X, but this pool has B200"},
         Wrong{"deployment: llama-mi300x", "deployment: llama-b200", "no deployment is named \"llama-b200\""},
         Wrong{"http://10.0.0.1:8000", "http://10.0.0.1:65536", "endpoint: has a port"},
-        Wrong{"http://10.0.0.1:8000", "https://10.0.0.1:8000",
-              "endpoint: https to engines is not supported yet"},
+        Wrong{"http://10.0.0.1:8000", "ftp://10.0.0.1:8000", "endpoint: must start with http:// or https://"},
+        Wrong{"    replicas:\n", "    tls: {ca: ca.pem}\n    replicas:\n",
+              "pools[0].tls: has no effect: no endpoint of this pool starts with https://"},
+        Wrong{"    replicas:\n", "    tls: {certificate: a.pem}\n    replicas:\n",
+              "pools[0].tls: certificate and key belong together"},
         Wrong{"http://10.0.0.1:8000", "http://127.0.0.1:9090", "is this router's own address"}));
 
 INSTANTIATE_TEST_SUITE_P(

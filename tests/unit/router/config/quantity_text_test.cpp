@@ -117,8 +117,10 @@ TEST(AddressText, ReadsNamesAndBothKindsOfAddress) {
   EXPECT_EQ(parse_listen_address("127.0.0.1:0")->port, 0);
   EXPECT_EQ(parse_listen_address("[::1]:65535")->host, "::1");
   EXPECT_EQ(parse_listen_address("[::1]:65535")->port, 65535);
-  EXPECT_EQ(parse_endpoint("http://gpu-1.internal:8000")->host, "gpu-1.internal");
-  EXPECT_EQ(parse_endpoint("http://[fd00::7]:8000")->host, "fd00::7");
+  EXPECT_EQ(parse_endpoint("http://gpu-1.internal:8000")->address.host, "gpu-1.internal");
+  EXPECT_EQ(parse_endpoint("http://[fd00::7]:8000")->address.host, "fd00::7");
+  EXPECT_FALSE(parse_endpoint("http://gpu:8000")->secure);
+  EXPECT_TRUE(parse_endpoint("https://gpu:8000")->secure);
 }
 
 class NoAddress : public ::testing::TestWithParam<const char*> {};
@@ -135,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(AddressText, NoAddress,
                                            "ho st:80", "h\xc3\xb6st:80"));
 
 TEST(AddressText, ExplainsWhatAnEndpointMayNotHold) {
-  EXPECT_THAT(parse_endpoint("https://gpu:8000").error().what, HasSubstr("not supported yet"));
+  EXPECT_THAT(parse_endpoint("https:/gpu:8000").error().what, HasSubstr("must start with http://"));
   EXPECT_THAT(parse_endpoint("gpu:8000").error().what, HasSubstr("must start with http://"));
   EXPECT_THAT(parse_endpoint("http://gpu:8000/v1").error().what, HasSubstr("end after the port"));
   EXPECT_THAT(parse_endpoint("http://gpu:8000?x").error().what, HasSubstr("end after the port"));

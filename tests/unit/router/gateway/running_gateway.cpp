@@ -191,6 +191,18 @@ bool RunningGateway::waits_for_queue(std::size_t count) {
   });
 }
 
+void RunningGateway::reload_certificates() {
+  std::exception_ptr thrown;
+  on_loop([&] {
+    try {
+      gateway_->reload_certificates();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  });
+  if (thrown) std::rethrow_exception(thrown);
+}
+
 void RunningGateway::drain_and_wait() {
   auto drained = std::make_shared<std::promise<void>>();
   boost::asio::post(loop_, [this, drained] { gateway_->drain([drained] { drained->set_value(); }); });
