@@ -24,6 +24,7 @@ struct UsageError : std::runtime_error {
 int check(const std::filesystem::path& config_file);
 
 /// Runs the gateway until SIGINT or SIGTERM. The first signal drains, the second one cuts.
+/// 3 where answers that were still open had to be cut.
 int serve(const std::filesystem::path& config_file);
 
 /// Runs emulated engines at the endpoints of the configured replicas, of all pools or of those named.

@@ -24,6 +24,7 @@
 #include "router/admin/figures.hpp"
 #include "router/cli/commands.hpp"
 #include "router/cli/idle_billing.hpp"
+#include "router/cli/service_manager.hpp"
 #include "router/config/config.hpp"
 #include "router/config/tls_files.hpp"
 #include "router/gateway/gateway.hpp"
@@ -38,6 +39,7 @@ namespace net = boost::asio;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTick{1};
+constexpr int kCutWhatWasOpen = 3;
 constexpr std::chrono::seconds kIdleRowsEvery{60};
 
 WallTime wall_now() {
@@ -61,8 +63,8 @@ class Service {
  public:
   explicit Service(Config config);
 
-  /// Returns when the last exchange has ended after a signal.
-  void run();
+  /// Returns when the last exchange has ended after a signal; false where some had to be cut.
+  bool run();
 
  private:
   void start_probers();
@@ -89,6 +91,7 @@ class Service {
   Metrics metrics_;
   IdleBilling idle_billing_;
   std::atomic<bool> draining_{false};
+  std::size_t cut_{0};  // requests that did not end by themselves
   Gateway gateway_;
   AdminServer admin_;
   std::vector<std::unique_ptr<Prober>> probers_;
@@ -117,8 +120,8 @@ Service::Service(Config config)
       admin_(control_loop_,
              {config_, data_loop_, fleet_, decisions_, throughput_, ledger_, registry_, draining_}) {}
 
-void Service::run() {
-  gateway_.start();
+bool Service::run() {
+  gateway_.start(handed_over_listener());
   admin_.start();
   start_probers();
   tick();
@@ -131,12 +134,14 @@ void Service::run() {
     const auto work = net::make_work_guard(control_loop_);
     control_loop_.run();
   }};
+  say_ready();
   data_loop_.run();
   control_loop_.stop();
   control.join();
   probers_.clear();
   fleet_.tick(SteadyClock::now(), wall_now());
   write_idle_rows();
+  return cut_ == 0;
 }
 
 void Service::start_probers() {
@@ -195,6 +200,7 @@ void Service::say_slow_downs() {
 }
 
 void Service::tick() {
+  say_alive();
   fleet_.tick(SteadyClock::now(), wall_now());
   metrics_.fleet_changed(fleet_);
   throughput_.fleet_changed(fleet_.fleet());
@@ -223,7 +229,7 @@ void Service::await_signal() {
       await_signal();
     } else {
       spdlog::warn("second signal: cutting what is still open");
-      gateway_.cut();
+      cut_ += gateway_.cut();
     }
   });
 }
@@ -238,23 +244,25 @@ void Service::await_hangup() {
 
 /// What a renewal's hook asks for. The rest of the configuration is read at start only.
 void Service::reload_certificates() {
-  if (!config_.tls.enabled()) return;
+  say_reloading();
   try {
     gateway_.reload_certificates();
-    spdlog::info("certificates are read again; new connections use them");
+    if (config_.tls.enabled()) spdlog::info("certificates are read again; new connections use them");
   } catch (const std::exception& error) {
     spdlog::error("certificates are kept as they were: {}", error.what());
   }
+  say_ready();
 }
 
 void Service::drain() {
+  say_stopping();
   spdlog::info("draining: open requests may finish within {} s; a second signal cuts them",
                std::chrono::duration_cast<std::chrono::seconds>(config_.limits.drain_timeout).count());
   drain_timer_.expires_after(config_.limits.drain_timeout);
   drain_timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     spdlog::warn("drain time is over: cutting what is still open");
-    gateway_.cut();
+    cut_ += gateway_.cut();
   });
   gateway_.drain([this] { stop(); });
 }
@@ -279,9 +287,9 @@ int serve(const std::filesystem::path& config_file) {
   std::signal(SIGXFSZ, SIG_IGN);  // a full ledger file is an error to handle, not the end
   std::signal(SIGHUP, SIG_IGN);   // until the service listens for it
   Service service{std::move(config)};
-  service.run();
-  spdlog::info("stopped");
-  return 0;
+  const bool whole = service.run();
+  spdlog::info(whole ? "stopped" : "stopped; answers that were still open were cut");
+  return whole ? 0 : kCutWhatWasOpen;
 }
 
 }  // namespace fareway

@@ -1,6 +1,7 @@
 #include <cassert>
 #include <memory>
 #include <stdexcept>
+#include <sys/socket.h>
 #include <unordered_map>
 #include <utility>
 
@@ -44,19 +45,12 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
         pause_(loop.get_executor()),
         ticker_(loop.get_executor()) {}
 
-  void start() {
-    const ListenAddress& address = state_->parts.config.listen;
-    ErrorCode ec;
-    const auto ip = net::ip::make_address(address.host, ec);
-    if (ec) cannot_listen(address, ec);
-    const net::ip::tcp::endpoint endpoint(ip, address.port);
-    acceptor_.open(endpoint.protocol(), ec);
-    // Not SO_REUSEPORT: a second process on this port must fail loudly instead of taking half the
-    // connections.
-    if (!ec) acceptor_.set_option(net::socket_base::reuse_address(true), ec);
-    if (!ec) acceptor_.bind(endpoint, ec);
-    if (!ec) acceptor_.listen(net::socket_base::max_listen_connections, ec);
-    if (ec) cannot_listen(address, ec);
+  void start(std::optional<int> listener) {
+    if (listener) {
+      take_over(*listener);
+    } else {
+      listen();
+    }
     port_ = acceptor_.local_endpoint().port();
     accept();
     tick();
@@ -74,10 +68,12 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
     announce_if_drained();
   }
 
-  void cut() {
+  std::size_t cut() {
     state_->draining = true;
     stop_accepting();
-    for (const auto& [_, session] : sessions_) session->cut();
+    std::size_t exchanges = 0;
+    for (const auto& [_, session] : sessions_) exchanges += session->cut() ? 1 : 0;
+    return exchanges;
   }
 
   /// The gateway is going: nothing of it may touch its parts again, whether the loop runs on or not.
@@ -93,6 +89,31 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
   }
 
  private:
+  void listen() {
+    const ListenAddress& address = state_->parts.config.listen;
+    ErrorCode ec;
+    const auto ip = net::ip::make_address(address.host, ec);
+    if (ec) cannot_listen(address, ec);
+    const net::ip::tcp::endpoint endpoint(ip, address.port);
+    acceptor_.open(endpoint.protocol(), ec);
+    // Not SO_REUSEPORT: a second process on this port must fail loudly instead of taking half the
+    // connections.
+    if (!ec) acceptor_.set_option(net::socket_base::reuse_address(true), ec);
+    if (!ec) acceptor_.bind(endpoint, ec);
+    if (!ec) acceptor_.listen(net::socket_base::max_listen_connections, ec);
+    if (ec) cannot_listen(address, ec);
+  }
+
+  /// Whoever made the socket chose address and backlog.
+  void take_over(int listener) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    ErrorCode ec;
+    acceptor_.assign(address.ss_family == AF_INET6 ? net::ip::tcp::v6() : net::ip::tcp::v4(), listener, ec);
+    if (ec) throw std::runtime_error("cannot use the socket handed over: " + ec.message());
+  }
+
   void accept() {
     const bool full = sessions_.size() >= state_->parts.config.limits.max_connections;
     accepting_ = acceptor_.is_open() && !full;
@@ -180,8 +201,8 @@ Gateway::~Gateway() {
   front_->abandon();
 }
 
-void Gateway::start() {
-  front_->start();
+void Gateway::start(std::optional<int> listener) {
+  front_->start(listener);
 }
 std::uint16_t Gateway::port() const {
   return front_->port();
@@ -192,8 +213,8 @@ void Gateway::reload_certificates() {
 void Gateway::drain(std::function<void()> drained) {
   front_->drain(std::move(drained));
 }
-void Gateway::cut() {
-  front_->cut();
+std::size_t Gateway::cut() {
+  return front_->cut();
 }
 
 }  // namespace fareway

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <boost/asio/io_context.hpp>
 
@@ -32,8 +34,8 @@ class Gateway {
   Gateway& operator=(const Gateway&) = delete;
 
   /// Listens. Throws std::runtime_error ("cannot listen on 127.0.0.1:8080: address in use by another
-  /// process").
-  void start();
+  /// process"). `listener`: a socket that listens already, taken over in place of the configuration's address.
+  void start(std::optional<int> listener = {});
   std::uint16_t port() const;
 
   /// Reads the certificates' files again, for connections from now on; the others go on as they are. Throws
@@ -43,8 +45,8 @@ class Gateway {
   /// Takes no new connection and no new request; open exchanges go on. `drained` runs on the loop once none
   /// is left.
   void drain(std::function<void()> drained);
-  /// Cuts what is still open: streams get an error event, rows are written.
-  void cut();
+  /// Cuts what is still open: streams get an error event, rows are written. How many requests that were.
+  std::size_t cut();
 
  private:
   class Front;

@@ -197,9 +197,14 @@ void Session::drain() {
   if (wait == Wait::kNextRequest || wait == Wait::kHandshake) client_->cancel();
 }
 
-void Session::cut() {
-  if (exchange_ != nullptr) return exchange_->cut();
-  client_->close();
+bool Session::cut() {
+  const bool busy = exchange_ != nullptr;
+  if (busy) {
+    exchange_->cut();
+  } else {
+    client_->close();
+  }
+  return busy;
 }
 
 void Session::abandon() {

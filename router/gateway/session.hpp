@@ -22,7 +22,8 @@ class Session {
   void tick(TimePoint now);
   /// Closes it where it is idle; an exchange under way is the last one.
   void drain();
-  void cut();
+  /// True where that ends a request before its answer was whole.
+  bool cut();
   /// The loop will not run again: writes what is owed to the ledger and closes.
   void abandon();
 

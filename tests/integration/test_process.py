@@ -72,7 +72,7 @@ def test_a_second_sigterm_cuts_and_still_writes_the_row(gateway):
         gateway.process.send(signal.SIGTERM)
         until(lambda: gateway.admin.get("/readyz").status_code == 503, 5, "it drains")
         gateway.process.send(signal.SIGTERM)
-        assert gateway.process.wait(5) == 0
+        assert gateway.process.wait(5) == 3  # not all that was open could finish
     (row,) = gateway.ledger.requests()
     assert row["outcome"] == "incomplete"
 

@@ -36,9 +36,9 @@ def until(condition, seconds, what, process=None):
 
 
 class Process:
-    """A child whose output goes to a file; signalled by its own pid only."""
+    """A child whose output goes to a file; signalled by its own pid only. It inherits the descriptors in `keep`."""
 
-    def __init__(self, name, command, folder, environment=None):
+    def __init__(self, name, command, folder, environment=None, keep=()):
         self.name = name
         self.log = Path(folder) / f"{name}.log"
         with self.log.open("ab") as log:
@@ -49,6 +49,7 @@ class Process:
                 stderr=subprocess.STDOUT,
                 cwd=folder,
                 env={**os.environ, **(environment or {})},
+                pass_fds=keep,
             )
 
     @property

@@ -210,7 +210,7 @@ void RunningGateway::drain_and_wait() {
 }
 
 void RunningGateway::cut() {
-  on_loop([this] { gateway_->cut(); });
+  on_loop([this] { static_cast<void>(gateway_->cut()); });
 }
 
 std::string post(std::string_view body, std::string_view path, std::string_view extra) {
