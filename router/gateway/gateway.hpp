@@ -34,7 +34,8 @@ class Gateway {
   Gateway& operator=(const Gateway&) = delete;
 
   /// Listens. Throws std::runtime_error ("cannot listen on 127.0.0.1:8080: address in use by another
-  /// process"). `listener`: a socket that listens already, taken over in place of the configuration's address.
+  /// process"). `listener`: a socket that listens already, taken over in place of the configuration's
+  /// address.
   void start(std::optional<int> listener = {});
   std::uint16_t port() const;
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/router/gateway/running_gateway.hpp"
+#include "tests/support/running_gateway.hpp"
 
 namespace fareway::testing {
 namespace {

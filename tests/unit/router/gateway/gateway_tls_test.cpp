@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/running_gateway.hpp"
 #include "tests/support/tls_peer.hpp"
-#include "tests/unit/router/gateway/running_gateway.hpp"
 
 namespace fareway {
 namespace {

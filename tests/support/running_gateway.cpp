@@ -1,10 +1,9 @@
-#include "tests/unit/router/gateway/running_gateway.hpp"
+#include "tests/support/running_gateway.hpp"
 
-#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <stdexcept>
-#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -20,12 +19,11 @@ namespace {
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::milliseconds kLookAgain{2};
 
+/// New each time: what a killed run has left behind is nobody's.
 std::filesystem::path own_folder() {
-  static std::atomic<int> counter{0};
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("fareway-gateway-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
-  std::filesystem::create_directories(folder);
-  return folder;
+  std::string pattern = (std::filesystem::temp_directory_path() / "fareway-gateway-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  return pattern;
 }
 
 bool wait_until(const std::function<bool()>& condition) {
