@@ -76,6 +76,19 @@ class InAndOut final : public Scaler {
     return ScalingAdvice{ScalingAdvice::Kind::kLetGo, *worst, fleet[worst->value].per_second};
   }
 
+  Usd misses_per_second() const override { return {correction() * misses_.mean}; }
+
+  /// Half of what made one be taken in is too little to go on asking for it; letting go is right as long as
+  /// it would be begun.
+  bool still_holds(ScalingAdvice::Kind kind, Usd rate) const override {
+    const double allowed = (1 - options_.attainment) * worth_.mean;
+    const double misses = correction() * misses_.mean;
+    const double missed_worth = correction() * missed_worth_.mean;
+    if (kind == ScalingAdvice::Kind::kTakeIn)
+      return misses > options_.take_in_share * rate.value / 2 || missed_worth > allowed / 2;
+    return missed_worth <= kCalmShare * allowed && misses <= options_.let_go_share * rate.value;
+  }
+
  private:
   void average(Seconds now) {
     const double passed = (now - reviewed_).count();

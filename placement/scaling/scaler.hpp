@@ -41,6 +41,14 @@ class Scaler {
   virtual void missed(Usd) {}
   /// At most one change a review. Never advises to let the last replica go.
   virtual std::optional<ScalingAdvice> review(std::span<const ReplicaUse> fleet, Seconds now) = 0;
+  /// Whether advice that nobody has followed yet is still right. `rate`: a second, of the replica it is
+  /// about.
+  virtual bool still_holds(ScalingAdvice::Kind, Usd rate) const {
+    (void)rate;
+    return true;
+  }
+  /// Miss dollars a second, as far as the rule knows them.
+  virtual Usd misses_per_second() const { return {}; }
   /// Whether `placed` should be told dollars.
   virtual bool wants_dollars() const { return false; }
 };

@@ -69,6 +69,13 @@ bool malformed(const boost::system::error_code& error) {
          error != http::error::end_of_stream && error != http::error::partial_message;
 }
 
+/// A page of another site in an operator's browser sends this; browsers name the site they act for.
+bool from_another_site(std::string_view origin, std::string_view host) {
+  if (origin.empty()) return false;
+  const auto scheme = origin.find("://");
+  return scheme == std::string_view::npos || origin.substr(scheme + 3) != host;
+}
+
 AdminAnswer data_loop_busy() {
   return error_answer(503, "data loop busy: it did not answer within 2 s; try again", "data_loop_busy");
 }
@@ -112,6 +119,9 @@ class AdminServer::Server : public std::enable_shared_from_this<Server> {
   LoopAwaitable<AdminAnswer> answer(AdminRoute route, std::string body);
   LoopAwaitable<AdminAnswer> readiness();
   LoopAwaitable<AdminAnswer> fleet();
+  LoopAwaitable<AdminAnswer> queue();
+  LoopAwaitable<AdminAnswer> scaling();
+  LoopAwaitable<AdminAnswer> drain(DrainQuery query, bool draining);
   LoopAwaitable<AdminAnswer> decisions(std::size_t limit);
   LoopAwaitable<AdminAnswer> decision(std::string request_id, bool text);
   LoopAwaitable<AdminAnswer> explain(ExplainQuery query, std::string body);
@@ -194,9 +204,14 @@ LoopAwaitable<bool> AdminServer::Server::exchange(Stream& stream, boost::beast::
   const bool head = request.method() == http::verb::head;
   const std::string_view method(request.method_string().data(), request.method_string().size());
   const std::string_view target(request.target().data(), request.target().size());
+  const auto field = [&](http::field name) {
+    return std::string_view(request[name].data(), request[name].size());
+  };
   auto routed = route_admin(method, target);
   AdminAnswer result;
-  if (auto* refusal = std::get_if<AdminAnswer>(&routed)) {
+  if (method == "POST" && from_another_site(field(http::field::origin), field(http::field::host))) {
+    result = error_answer(403, "requests of other sites' pages are not taken", "cross_site");
+  } else if (auto* refusal = std::get_if<AdminAnswer>(&routed)) {
     result = std::move(*refusal);
   } else {
     result = co_await answer(std::get<AdminRoute>(std::move(routed)), std::move(parser.get().body()));
@@ -224,6 +239,13 @@ LoopAwaitable<AdminAnswer> AdminServer::Server::answer(AdminRoute route, std::st
       co_return co_await readiness();
     case AdminPage::kFleet:
       co_return co_await fleet();
+    case AdminPage::kQueue:
+      co_return co_await queue();
+    case AdminPage::kScaling:
+      co_return co_await scaling();
+    case AdminPage::kDrain:
+    case AdminPage::kUndrain:
+      co_return co_await drain(std::move(route.drain), route.page == AdminPage::kDrain);
     case AdminPage::kDecisions:
       co_return co_await decisions(route.limit);
     case AdminPage::kDecision:
@@ -250,6 +272,59 @@ LoopAwaitable<AdminAnswer> AdminServer::Server::fleet() {
   };
   const auto view = co_await on_loop(parts_.data_loop, std::move(read), kDataLoopDeadline);
   co_return view ? fleet_page(*view, parts_.config.fleet) : data_loop_busy();
+}
+
+LoopAwaitable<AdminAnswer> AdminServer::Server::queue() {
+  auto read = [this] {
+    return parts_.gateway == nullptr ? std::vector<QueueView>{}
+                                     : view_of(parts_.gateway->queue(), parts_.config.fleet);
+  };
+  const auto waiting = co_await on_loop(parts_.data_loop, std::move(read), kDataLoopDeadline);
+  co_return waiting ? queue_page(*waiting, parts_.config.fleet) : data_loop_busy();
+}
+
+LoopAwaitable<AdminAnswer> AdminServer::Server::scaling() {
+  struct View {
+    std::vector<FleetAdvice> advice;
+    std::vector<Usd> misses;
+  };
+  auto read = [this] {
+    View view;
+    if (parts_.scaling == nullptr) return view;
+    view.advice = parts_.scaling->standing();
+    for (std::uint32_t i = 0; i < parts_.config.fleet.models.size(); ++i)
+      view.misses.push_back(parts_.scaling->misses_per_second({i}));
+    return view;
+  };
+  const auto view = co_await on_loop(parts_.data_loop, std::move(read), kDataLoopDeadline);
+  if (!view) co_return data_loop_busy();
+  co_return scaling_page(view->advice, view->misses, parts_.config.fleet, std::chrono::steady_clock::now());
+}
+
+/// Requests in flight go on; what nobody else serves is refused from now on.
+LoopAwaitable<AdminAnswer> AdminServer::Server::drain(DrainQuery query, bool draining) {
+  std::vector<ReplicaIndex> concerned;
+  const Fleet& names = parts_.config.fleet;
+  for (std::uint32_t i = 0; i < names.replicas.size(); ++i) {
+    const Replica& replica = names.replicas[i];
+    if (replica.name == query.replica || names[replica.pool].name == query.pool) concerned.push_back({i});
+  }
+  if (concerned.empty()) {
+    co_return error_answer(404,
+                           query.pool.empty() ? "no replica is called '" + query.replica + "'"
+                                              : "no pool with a replica is called '" + query.pool + "'",
+                           "not_found");
+  }
+  auto change = [&live = parts_.fleet, concerned = std::move(concerned), draining] {
+    std::vector<Drained> drained;
+    for (const ReplicaIndex index : concerned) {
+      live.set_draining(index, draining, std::chrono::steady_clock::now());
+      drained.push_back({index, draining, live.fleet()[index].in_flight.size()});
+    }
+    return drained;
+  };
+  const auto drained = co_await on_loop(parts_.data_loop, std::move(change), kDataLoopDeadline);
+  co_return drained ? drain_page(*drained, parts_.config.fleet) : data_loop_busy();
 }
 
 LoopAwaitable<AdminAnswer> AdminServer::Server::decisions(std::size_t limit) {

@@ -8,7 +8,9 @@
 
 #include "adapters/stores/sqlite_ledger.hpp"
 #include "placement/live_fleet.hpp"
+#include "placement/scaling/advisor.hpp"
 #include "router/config/config.hpp"
+#include "router/gateway/gateway.hpp"
 #include "router/observe/decision_log.hpp"
 #include "router/observe/throughput.hpp"
 
@@ -30,11 +32,14 @@ struct AdminParts {
   const SqliteLedger& ledger;
   prometheus::Registry& registry;
   const std::atomic<bool>& draining;
+  const Gateway* gateway{nullptr};         ///< where there is one, for its queue
+  const ScalingAdvisor* scaling{nullptr};  ///< where there is one
 };
 
 /// The operators' listener: /metrics, /healthz, /readyz, /admin/v1/fleet, /admin/v1/decisions[/{request-id}],
-/// /admin/v1/explain and the console page at /. Read-only, without authentication: it belongs on an address
-/// only operators reach. Runs on its own loop with one thread, so that nothing here delays a token. Both
+/// /admin/v1/queue, /admin/v1/scaling, /admin/v1/explain and the console page at /; /admin/v1/drain and
+/// /admin/v1/undrain are all that changes anything. Without authentication: it belongs on an address only
+/// operators reach. Runs on its own loop with one thread, so that nothing here delays a token. Both
 /// loops must have stopped before either is destroyed.
 class AdminServer {
  public:

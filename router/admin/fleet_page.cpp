@@ -122,6 +122,7 @@ Json replica_json(const Fleet& fleet, const Replica& replica, const ReplicaView&
   Json json{{"replica", replica.name}};
   json.update(deployment_json(fleet, replica));
   json["health"] = health_json(view.health, now);
+  json["draining"] = view.draining;
   json["reported"] = reported_json(view, now);
   json["in_flight"] = {{"decoding", view.decoding}, {"before_first_token", view.before_first_token}};
   json["prediction_error"] = {{"ttft", view.errors.ttft}, {"tpot", view.errors.tpot}};

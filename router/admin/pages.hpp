@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "placement/scaling/advisor.hpp"
 #include "router/admin/answer.hpp"
 #include "router/admin/views.hpp"
 
@@ -34,6 +35,18 @@ AdminAnswer health_page();
 /// busy.
 AdminAnswer readiness_page(const Readiness& readiness, const Fleet& fleet);
 AdminAnswer metrics_page(const prometheus::Registry& registry);
+/// What waits, by model and class.
+AdminAnswer queue_page(const std::vector<QueueView>& waiting, const Fleet& fleet);
+/// Which replicas to take in or let go, with the dollars and the reason.
+AdminAnswer scaling_page(const std::vector<FleetAdvice>& advice, const std::vector<Usd>& misses_per_second,
+                         const Fleet& fleet, TimePoint now);
+/// The replicas that a drain or its end concerned, and what they still have in flight.
+struct Drained {
+  ReplicaIndex replica;
+  bool draining{};
+  std::size_t in_flight{};
+};
+AdminAnswer drain_page(const std::vector<Drained>& replicas, const Fleet& fleet);
 AdminAnswer fleet_page(const FleetView& view, const Fleet& fleet);
 /// Summaries, in the order given.
 AdminAnswer decisions_page(const std::vector<DecisionRecord>& records, const Fleet& fleet);

@@ -20,10 +20,14 @@ constexpr std::array kFixedPaths{
     FixedPath{"/healthz", AdminPage::kHealth},
     FixedPath{"/readyz", AdminPage::kReady},
     FixedPath{"/admin/v1/fleet", AdminPage::kFleet},
+    FixedPath{"/admin/v1/queue", AdminPage::kQueue},
+    FixedPath{"/admin/v1/scaling", AdminPage::kScaling},
     FixedPath{"/admin/v1/decisions", AdminPage::kDecisions},
 };
 constexpr std::string_view kDecisionPrefix = "/admin/v1/decisions/";
 constexpr std::string_view kExplainPath = "/admin/v1/explain";
+constexpr std::string_view kDrainPath = "/admin/v1/drain";
+constexpr std::string_view kUndrainPath = "/admin/v1/undrain";
 
 /// Undoes %XX; nothing where a percent sign is followed by anything else.
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -67,13 +71,28 @@ std::variant<AdminRoute, AdminAnswer> decisions(std::string_view query) {
                     .limit = too_long ? kMostDecisionsShown : std::min(limit, kMostDecisionsShown)};
 }
 
-std::variant<AdminRoute, AdminAnswer> explain(std::string_view method, std::string_view query) {
-  if (method != "POST") {
-    AdminAnswer refusal =
-        error_answer(405, "this decides for the request in the body: use POST", "method_not_allowed");
-    refusal.headers.emplace_back("Allow", "POST");
-    return refusal;
+AdminAnswer needs_post(std::string why) {
+  AdminAnswer refusal = error_answer(405, std::move(why), "method_not_allowed");
+  refusal.headers.emplace_back("Allow", "POST");
+  return refusal;
+}
+
+std::variant<AdminRoute, AdminAnswer> drain(AdminPage page, std::string_view method, std::string_view query) {
+  if (method != "POST") return needs_post("this changes which replicas take requests: use POST");
+  AdminRoute route{.page = page};
+  for (const auto& [name, field] :
+       {std::pair{"replica", &DrainQuery::replica}, {"pool", &DrainQuery::pool}}) {
+    auto value = percent_decoded(parameter(query, name).value_or(""));
+    if (!value) return error_answer(400, "the query is not percent-encoded properly", "bad_query");
+    route.drain.*field = std::move(*value);
   }
+  if (route.drain.replica.empty() == route.drain.pool.empty())
+    return error_answer(400, "say which: ?replica=NAME or ?pool=NAME", "bad_query");
+  return route;
+}
+
+std::variant<AdminRoute, AdminAnswer> explain(std::string_view method, std::string_view query) {
+  if (method != "POST") return needs_post("this decides for the request in the body: use POST");
   AdminRoute route{.page = AdminPage::kExplain};
   for (const auto& [name, field] : {std::pair{"path", &ExplainQuery::path},
                                     {"key", &ExplainQuery::key},
@@ -95,6 +114,8 @@ std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::
       question == std::string_view::npos ? std::string_view{} : target.substr(question + 1);
 
   if (path == kExplainPath) return explain(method, query);
+  if (path == kDrainPath) return drain(AdminPage::kDrain, method, query);
+  if (path == kUndrainPath) return drain(AdminPage::kUndrain, method, query);
   AdminRoute route{};
   if (const auto fixed = std::ranges::find(kFixedPaths, path, &FixedPath::path); fixed != kFixedPaths.end()) {
     route.page = fixed->page;
@@ -108,12 +129,13 @@ std::variant<AdminRoute, AdminAnswer> route_admin(std::string_view method, std::
   } else {
     return error_answer(404,
                         "there is no such page; there are /, /metrics, /healthz, /readyz, /admin/v1/fleet, "
-                        "/admin/v1/decisions, /admin/v1/decisions/{request-id} and /admin/v1/explain",
+                        "/admin/v1/queue, /admin/v1/scaling, /admin/v1/decisions, "
+                        "/admin/v1/decisions/{request-id}, /admin/v1/explain, /admin/v1/drain and "
+                        "/admin/v1/undrain",
                         "not_found");
   }
   if (method != "GET" && method != "HEAD") {
-    AdminAnswer refusal =
-        error_answer(405, "this listener only reads: use GET or HEAD", "method_not_allowed");
+    AdminAnswer refusal = error_answer(405, "this page is only read: use GET or HEAD", "method_not_allowed");
     refusal.headers.emplace_back("Allow", "GET, HEAD");
     return refusal;
   }

@@ -10,6 +10,7 @@ ReplicaView view_of(const Replica& replica, const Meter& meter, std::optional<To
   const auto decoding = static_cast<std::size_t>(std::ranges::count_if(
       replica.in_flight, [](const InFlight& request) { return request.first_token.has_value(); }));
   return {.health = replica.health,
+          .draining = replica.draining,
           .reading = replica.reading,
           .read_at = replica.read_at,
           .decoding = decoding,
@@ -42,10 +43,21 @@ FleetView view_of(const LiveFleet& fleet, const ThroughputWindow& throughput, Ti
   return view;
 }
 
+std::vector<QueueView> view_of(const AdmissionQueue& queue, const Fleet& fleet) {
+  std::vector<QueueView> views;
+  for (std::uint32_t model = 0; model < fleet.models.size(); ++model) {
+    for (std::uint32_t one = 0; one < fleet.classes.size(); ++one) {
+      const AdmissionQueue::Depth depth = queue.depth({model}, {one});
+      if (depth.requests > 0) views.push_back({{model}, {one}, depth});
+    }
+  }
+  return views;
+}
+
 std::vector<std::size_t> serving_by_model(const Fleet& fleet) {
   std::vector<std::size_t> serving(fleet.models.size(), 0);
   for (const Replica& replica : fleet.replicas) {
-    if (replica.health.serving()) ++serving[fleet[replica.deployment].model.value];
+    if (replica.health.serving() && !replica.draining) ++serving[fleet[replica.deployment].model.value];
   }
   return serving;
 }
@@ -62,6 +74,8 @@ DecisionRecord view_of(const DecisionRecord& record) {
   view.shape.expected_output = record.shape.expected_output;
   view.shape.output_limit = record.shape.output_limit;
   view.shape.session = record.shape.session;
+  view.queue = record.queue;
+  view.shape.waited = record.shape.waited;
   view.attempts = record.attempts;
   view.outcome = record.outcome;
   view.status = record.status;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "placement/admission/admission_queue.hpp"
 #include "placement/live_fleet.hpp"
 #include "placement/slow_downs.hpp"
 #include "router/observe/decision_log.hpp"
@@ -15,6 +16,7 @@ namespace fareway {
 /// What changes of one replica. Names and sizes do not: they come from the configuration's fleet, by index.
 struct ReplicaView {
   ReplicaHealth health;
+  bool draining{false};
   std::optional<LoadReading> reading;
   TimePoint read_at;
   std::size_t decoding{0};            ///< own requests past their first token
@@ -40,7 +42,16 @@ struct FleetView {
 FleetView view_of(const LiveFleet& fleet, const ThroughputWindow& throughput, TimePoint now,
                   WallTime wall_now);
 
-/// Replicas in rotation, by model.
+/// What waits of one model and class.
+struct QueueView {
+  ModelIndex model;
+  ClassIndex service_class;
+  AdmissionQueue::Depth depth;
+};
+/// Those of whom some wait.
+std::vector<QueueView> view_of(const AdmissionQueue& queue, const Fleet& fleet);
+
+/// Replicas in rotation and not being drained, by model.
 std::vector<std::size_t> serving_by_model(const Fleet& fleet);
 
 /// A copy without the prompt's block keys, which no page shows and which are most of the record.

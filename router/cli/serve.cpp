@@ -71,6 +71,7 @@ class Service {
   void report(ReplicaIndex replica, const ProbeResult<LoadReading>& result, TimePoint began);
   void say_rotation(ReplicaIndex replica);
   void say_slow_downs();
+  void say_scaling();
   void say_trouble(ReplicaIndex replica, const std::string& what);
   void tick();
   void write_idle_rows();
@@ -89,6 +90,7 @@ class Service {
   ThroughputWindow throughput_;
   prometheus::Registry registry_;
   Metrics metrics_;
+  ScalingAdvisor scaling_;
   IdleBilling idle_billing_;
   std::atomic<bool> draining_{false};
   std::size_t cut_{0};  // requests that did not end by themselves
@@ -100,7 +102,8 @@ class Service {
     std::string trouble;
     bool slow{false};
   };
-  std::vector<Said> said_;  // what the log last said of each replica
+  std::string said_advice_;  // the advice that stood last
+  std::vector<Said> said_;   // what the log last said of each replica
   net::steady_timer tick_timer_{data_loop_};
   net::steady_timer drain_timer_{data_loop_};
   net::signal_set signals_{data_loop_, SIGINT, SIGTERM};
@@ -115,10 +118,11 @@ Service::Service(Config config)
       decisions_(config_.decisions.keep, config_.decisions.sample),
       throughput_(config_.fleet.replicas.size()),
       metrics_(registry_, config_.fleet),
+      scaling_(config_.fleet),
       idle_billing_(config_.fleet.replicas.size(), wall_now()),
-      gateway_(data_loop_, {config_, fleet_, decisions_, ledger_, metrics_}),
-      admin_(control_loop_,
-             {config_, data_loop_, fleet_, decisions_, throughput_, ledger_, registry_, draining_}) {}
+      gateway_(data_loop_, {config_, fleet_, decisions_, ledger_, metrics_, &scaling_}),
+      admin_(control_loop_, {config_, data_loop_, fleet_, decisions_, throughput_, ledger_, registry_,
+                             draining_, &gateway_, &scaling_}) {}
 
 bool Service::run() {
   gateway_.start(handed_over_listener());
@@ -199,10 +203,26 @@ void Service::say_slow_downs() {
   }
 }
 
+/// Each piece of advice once, when it is given.
+void Service::say_scaling() {
+  std::string advised;
+  for (const FleetAdvice& advice : scaling_.standing()) {
+    const auto since = advice.since.time_since_epoch().count();
+    const std::string key = std::to_string(advice.model.value) + "@" + std::to_string(since) + " ";
+    if (said_advice_.find(key) == std::string::npos)
+      spdlog::info("advice: {}", advice_text(advice, fleet_.fleet()));
+    advised += key;
+  }
+  said_advice_ = std::move(advised);
+}
+
 void Service::tick() {
   say_alive();
   fleet_.tick(SteadyClock::now(), wall_now());
   metrics_.fleet_changed(fleet_);
+  scaling_.review(fleet_.fleet(), SteadyClock::now());
+  metrics_.scaling_advised(scaling_, fleet_.fleet());
+  say_scaling();
   throughput_.fleet_changed(fleet_.fleet());
   metrics_.ledger_backlog(ledger_.backlog());
   for (std::uint32_t i = 0; i < said_.size(); ++i) say_rotation({i});  // requests take replicas out, too

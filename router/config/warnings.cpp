@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "placement/admission/waiting.hpp"
+#include "placement/constraints/constraints.hpp"
 #include "placement/miss_value.hpp"
 #include "router/config/address_text.hpp"
 #include "router/config/config.hpp"
@@ -87,6 +89,61 @@ void warn_of_cheap_misses(const Fleet& fleet, std::vector<std::string>& warnings
   }
 }
 
+/// A class whose targets a typical request misses even on an idle replica: it is never placed in time, and
+/// nothing of the fleet's money can change that.
+void warn_of_unreachable_targets(const Fleet& fleet, std::vector<std::string>& warnings) {
+  constexpr double kMost = 0.5;
+  for (std::uint32_t one = 0; one < fleet.classes.size(); ++one) {
+    const ServiceClass& objective = fleet.classes[one];
+    if (objective.miss <= Usd{}) continue;
+    for (std::uint32_t model = 0; model < fleet.models.size(); ++model) {
+      const bool known = std::ranges::any_of(fleet.replicas, [&](const Replica& replica) {
+        return fleet[replica.deployment].model == ModelIndex{model} && fleet.speed(replica).step_floor > 0;
+      });
+      if (!known) continue;
+      RequestShape typical;
+      typical.model = {model};
+      typical.service_class = {one};
+      typical.prompt = kTypicalPrompt;
+      typical.expected_output = kTypicalOutput;
+      const Waiting alone = waiting_of(typical, fleet, TimePoint{}, Seconds{0});
+      const double missed = alone.unavoidable.value / objective.miss.value;
+      if (missed <= kMost) continue;
+      warnings.push_back(
+          fmt::format("class {}: {:.0f} % of requests of {} prompt and {} output tokens of {} would miss its "
+                      "targets even on "
+                      "an idle replica; raise the targets, or keep the class off this model",
+                      objective.name, 100 * missed, kTypicalPrompt.value, kTypicalOutput.value,
+                      fleet.models[model].name));
+    }
+  }
+}
+
+/// Tenants whose own rules leave a model they may use without a pool.
+void warn_of_shut_out_tenants(const Fleet& fleet, std::vector<std::string>& warnings) {
+  for (std::uint32_t tenant = 0; tenant < fleet.tenants.size(); ++tenant) {
+    const TenantRules& rules = fleet.tenants[tenant];
+    for (std::uint32_t model = 0; model < fleet.models.size(); ++model) {
+      const bool asked =
+          rules.models.empty() || std::ranges::find(rules.models, ModelIndex{model}) != rules.models.end();
+      bool served = false;
+      bool open = false;
+      RequestShape shape;
+      shape.model = {model};
+      shape.tenant = {tenant};
+      for (const Replica& replica : fleet.replicas) {
+        if (fleet[replica.deployment].model != shape.model) continue;
+        served = true;
+        open = open || violated_by_pool(shape, fleet, replica.pool) == Violation::kNone;
+      }
+      if (!asked || !served || open) continue;
+      warnings.push_back(fmt::format(
+          "tenant {}: its regions or max_usd_per_device_hour leave no pool for {}; such requests are refused",
+          rules.name, fleet.models[model].name));
+    }
+  }
+}
+
 void warn_of_rules(const Config& config, std::vector<std::string>& warnings) {
   for (const RuleFinding& finding : review_rules(config.fleet.rules, config.fleet)) {
     const ConfigPlace& place = config.rule_places[finding.rule];
@@ -123,6 +180,8 @@ std::vector<std::string> config_warnings(const Config& config) {
   warn_of_unused(config.fleet, warnings);
   warn_of_prices(config.fleet, warnings);
   warn_of_cheap_misses(config.fleet, warnings);
+  warn_of_unreachable_targets(config.fleet, warnings);
+  warn_of_shut_out_tenants(config.fleet, warnings);
   warn_of_rules(config, warnings);
   warn_of_network(config, warnings);
   return warnings;

@@ -57,6 +57,7 @@ class Gateway::Front : public std::enable_shared_from_this<Front> {
   }
 
   std::uint16_t port() const { return port_; }
+  const AdmissionQueue& queue() const { return state_->room.queue(); }
 
   void reload_certificates() { state_->tls = make_acceptor(state_->parts.config.tls); }
 
@@ -212,6 +213,9 @@ void Gateway::reload_certificates() {
 }
 void Gateway::drain(std::function<void()> drained) {
   front_->drain(std::move(drained));
+}
+const AdmissionQueue& Gateway::queue() const {
+  return std::as_const(*front_).queue();
 }
 std::size_t Gateway::cut() {
   return front_->cut();

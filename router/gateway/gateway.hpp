@@ -8,7 +8,9 @@
 #include <boost/asio/io_context.hpp>
 
 #include "adapters/stores/sqlite_ledger.hpp"
+#include "placement/admission/admission_queue.hpp"
 #include "placement/live_fleet.hpp"
+#include "placement/scaling/advisor.hpp"
 #include "router/config/config.hpp"
 #include "router/observe/decision_log.hpp"
 #include "router/observe/metrics.hpp"
@@ -23,6 +25,7 @@ struct GatewayParts {
   DecisionLog& decisions;
   SqliteLedger& ledger;
   Metrics& metrics;
+  ScalingAdvisor* scaling{nullptr};  ///< is told what is placed and missed, where there is one
 };
 
 /// The client-facing HTTP listener: authenticates, shapes, decides, forwards, settles. One loop, one thread.
@@ -48,6 +51,9 @@ class Gateway {
   void drain(std::function<void()> drained);
   /// Cuts what is still open: streams get an error event, rows are written. How many requests that were.
   std::size_t cut();
+
+  /// Who waits; on the loop only.
+  const AdmissionQueue& queue() const;
 
  private:
   class Front;

@@ -41,6 +41,8 @@ void Settlement::begin(TimePoint now) {
   const Candidate& chosen = *record_->attempts.back().chosen_candidate();
   replica_ = chosen.replica;
   flight_ = parts_.fleet.begin(job_.shape, chosen, now);
+  if (parts_.scaling != nullptr)
+    parts_.scaling->placed(job_.shape.model, job_.shape.service_class, chosen.score);
 }
 
 const Decision& Settlement::place(TimePoint now) {
@@ -126,6 +128,17 @@ void Settlement::refused(int status) {
   if (!record_) return;
   record_->outcome = Outcome::kFailed;
   record_->status = status;
+  tell_missed();
+}
+
+/// Whoever advises which replicas should exist hears of who was late, and of who was refused for want of one.
+void Settlement::tell_missed() {
+  if (parts_.scaling == nullptr) return;
+  const Fleet& fleet = parts_.fleet.fleet();
+  const bool nobody_had_time = !replica_ && (record_->status == 429 || record_->status == 503);
+  const Seconds late = nobody_had_time ? Seconds{1} : lateness_of(*record_, fleet).value_or(Seconds{0});
+  if (late <= Seconds{0}) return;
+  parts_.scaling->missed(job_.shape.model, fleet[job_.shape.service_class].miss_dollars(late));
 }
 
 void Settlement::record(const LedgerRow& row) {
@@ -137,6 +150,7 @@ void Settlement::record(const LedgerRow& row) {
   record_->price = row.price;
   for (const Charge& charge : row.charges) record_->cost += charge.cost;
   parts_.metrics.decision_turned_out(*record_, parts_.fleet.fleet());
+  tell_missed();
 }
 
 }  // namespace fareway

@@ -56,6 +56,7 @@ class Settlement {
   void end_flight(const std::optional<TokenUsage>& usage, bool completed, TimePoint now);
   void add_usage(LedgerRow& row, const AnswerFacts& facts) const;
   void record(const LedgerRow& row);
+  void tell_missed();
 
   GatewayParts parts_;
   const Job& job_;

@@ -86,6 +86,13 @@ struct QueueSeries {
   Gauge* bytes;
 };
 
+/// What is advised of one model's replicas in one pool.
+struct ScalingSeries {
+  Gauge* take_in{nullptr};
+  Gauge* let_go{nullptr};
+  Gauge* gain{nullptr};
+};
+
 struct ModelSeries {
   Gauge* serving;
   Counter* unpriced;
@@ -134,9 +141,12 @@ struct Metrics::Families {
   std::vector<QueueSeries> queues;      // by (model, class)
   std::vector<Histogram*> queue_waits;  // by class
   std::unique_ptr<Reasons> queue_left;
+  std::vector<ScalingSeries> scaling;  // by (model, pool); gauges where the pool runs the model
+  std::vector<Gauge*> scaling_misses;  // by model
 
  private:
   void add_queues(prometheus::Registry& registry, const Fleet& fleet);
+  void add_scaling(prometheus::Registry& registry, const Fleet& fleet);
   void add_requests(prometheus::Registry& registry, const Fleet& fleet);
   void add_models(prometheus::Registry& registry, const Fleet& fleet);
   void add_replicas(prometheus::Registry& registry, const Fleet& fleet);
@@ -154,6 +164,32 @@ Metrics::Families::Families(prometheus::Registry& registry, const Fleet& fleet)
   add_replicas(registry, fleet);
   add_router(registry);
   add_queues(registry, fleet);
+  add_scaling(registry, fleet);
+}
+
+void Metrics::Families::add_scaling(prometheus::Registry& registry, const Fleet& fleet) {
+  auto& advice = gauges(registry, "fareway_scaling_advice_replicas",
+                        "Replicas of the model that should be taken in or let go in the pool: 1 or 0.");
+  auto& gain = gauges(registry, "fareway_scaling_gain_usd_per_hour",
+                      "What following the advice is worth; 0 without any.");
+  auto& misses = gauges(registry, "fareway_scaling_misses_usd_per_hour",
+                        "Dollars of misses expected of the model's requests, corrected by those seen.");
+  const auto runs = pools_by_model(fleet);
+  for (std::uint32_t model = 0; model < fleet.models.size(); ++model) {
+    scaling_misses.push_back(&misses.Add({{"model", fleet.models[model].name}}));
+    for (std::size_t pool = 0; pool < pools; ++pool) {
+      ScalingSeries series;
+      const Labels labels{{"model", fleet.models[model].name}, {"pool", fleet.pools[pool].name}};
+      const auto change = [&](const char* which) {
+        Labels more = labels;
+        more.emplace("change", which);
+        return more;
+      };
+      if (runs[model][pool])
+        series = {&advice.Add(change("take_in")), &advice.Add(change("let_go")), &gain.Add(labels)};
+      scaling.push_back(series);
+    }
+  }
 }
 
 void Metrics::Families::add_queues(prometheus::Registry& registry, const Fleet& fleet) {
@@ -409,6 +445,20 @@ void Metrics::tls_handshake_failed() {
 void Metrics::decision_took(Seconds time) {
   families_->decision->Observe(time.count());
 }
+void Metrics::scaling_advised(const ScalingAdvisor& advisor, const Fleet& fleet) {
+  for (const ScalingSeries& series : families_->scaling)
+    for (Gauge* gauge : {series.take_in, series.let_go, series.gain})
+      if (gauge != nullptr) gauge->Set(0);
+  for (const FleetAdvice& advice : advisor.standing()) {
+    const ScalingSeries& series =
+        families_->scaling[advice.model.value * families_->pools + advice.pool.value];
+    const bool take_in = advice.kind == ScalingAdvice::Kind::kTakeIn;
+    (take_in ? series.take_in : series.let_go)->Set(1);
+    series.gain->Set(advice.gain_per_second.value * 3600);
+  }
+  for (std::uint32_t model = 0; model < fleet.models.size(); ++model)
+    families_->scaling_misses[model]->Set(advisor.misses_per_second({model}).value * 3600);
+}
 void Metrics::ledger_backlog(std::size_t rows) {
   families_->backlog->Set(static_cast<double>(rows));
 }
@@ -421,9 +471,10 @@ void Metrics::fleet_changed(const LiveFleet& live) {
     const Replica& replica = fleet.replicas[i];
     const Meter& meter = live.meter(ReplicaIndex{i});
     ReplicaSeries& series = families_->replicas[i];
-    if (replica.health.serving()) ++serving[fleet[replica.deployment].model.value];
+    const bool in_rotation = replica.health.serving() && !replica.draining;
+    if (in_rotation) ++serving[fleet[replica.deployment].model.value];
     const LoadReading reading = replica.reading.value_or(LoadReading{});
-    series.in_rotation->Set(replica.health.serving() ? 1 : 0);
+    series.in_rotation->Set(in_rotation ? 1 : 0);
     series.in_flight->Set(static_cast<double>(replica.in_flight.size()));
     series.running.set(reading.running);
     series.waiting.set(reading.waiting);

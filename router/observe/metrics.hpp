@@ -7,6 +7,7 @@
 
 #include "placement/admission/admission_queue.hpp"
 #include "placement/live_fleet.hpp"
+#include "placement/scaling/advisor.hpp"
 #include "pricing/ledger_row.hpp"
 
 namespace prometheus {
@@ -55,6 +56,8 @@ class Metrics {
   /// About once a second. Gauges of pools and replicas: price, load, KV use, health, in flight, idle and
   /// charged dollars, ledger backlog.
   void fleet_changed(const LiveFleet& fleet);
+  /// About once a second, after `ScalingAdvisor::review`.
+  void scaling_advised(const ScalingAdvisor& scaling, const Fleet& fleet);
   void ledger_backlog(std::size_t rows);
 
  private:

@@ -165,6 +165,41 @@ TEST_F(AdminServerTest, ShowsOneDecisionAndNotFoundForOthers) {
   EXPECT_EQ(body_of(answer).at("error").at("code"), "not_found");
 }
 
+TEST_F(AdminServerTest, DrainsAReplicaOrAPoolAndTakesItBack) {
+  const std::string name = config_.fleet.replicas[0].name;
+  const std::string answer = get("/admin/v1/drain?replica=" + name, "POST");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+  const json row = body_of(answer).at("replicas").at(0);
+  EXPECT_EQ(row.at("replica"), name);
+  EXPECT_EQ(row.at("draining"), true);
+  EXPECT_TRUE(row.at("in_flight").is_number());
+  const auto draining = [this] {
+    bool yes = false;
+    on_data_loop([&] { yes = fleet_.fleet().replicas[0].draining; });
+    return yes;
+  };
+  EXPECT_TRUE(draining());
+  const std::string pool = config_.fleet[config_.fleet.replicas[0].pool].name;
+  EXPECT_THAT(get("/admin/v1/undrain?pool=" + pool, "POST"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_FALSE(draining());
+  EXPECT_THAT(get("/admin/v1/drain?replica=nobody", "POST"), StartsWith("HTTP/1.1 404 "));
+}
+
+TEST_F(AdminServerTest, TakesNoChangeFromAnotherSitesPage) {
+  const auto from = [this](const std::string& origin) {
+    return raw("POST /admin/v1/drain?replica=" + config_.fleet.replicas[0].name +
+               " HTTP/1.1\r\nHost: admin:9090\r\nOrigin: " + origin + "\r\nConnection: close\r\n\r\n");
+  };
+  EXPECT_THAT(from("https://elsewhere.example"), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(from("null"), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(from("http://admin:9090"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(AdminServerTest, ShowsAnEmptyQueueAndNoAdviceWhereThereIsNoGateway) {
+  EXPECT_EQ(body_of(get("/admin/v1/queue")).at("waiting"), json::array());
+  EXPECT_EQ(body_of(get("/admin/v1/scaling")).at("advice"), json::array());
+}
+
 TEST_F(AdminServerTest, ServesTheConsoleWithItsPolicy) {
   const std::string answer = get("/");
   EXPECT_THAT(answer, HasSubstr("Content-Security-Policy: default-src 'none'"));

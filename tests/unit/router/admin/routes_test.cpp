@@ -24,9 +24,22 @@ TEST(AdminRoutes, KnowEveryPage) {
   EXPECT_EQ(routed("/healthz").page, AdminPage::kHealth);
   EXPECT_EQ(routed("/readyz").page, AdminPage::kReady);
   EXPECT_EQ(routed("/admin/v1/fleet").page, AdminPage::kFleet);
+  EXPECT_EQ(routed("/admin/v1/queue").page, AdminPage::kQueue);
+  EXPECT_EQ(routed("/admin/v1/scaling").page, AdminPage::kScaling);
   EXPECT_EQ(routed("/admin/v1/decisions").page, AdminPage::kDecisions);
   EXPECT_EQ(routed("/admin/v1/decisions/req-1").page, AdminPage::kDecision);
   EXPECT_EQ(routed("/metrics", "HEAD").page, AdminPage::kMetrics);
+}
+
+TEST(AdminRoutes, DrainOneReplicaOrOnePoolByPost) {
+  const AdminRoute drain = routed("/admin/v1/drain?replica=a%20b", "POST");
+  EXPECT_EQ(drain.page, AdminPage::kDrain);
+  EXPECT_EQ(drain.drain.replica, "a b");
+  EXPECT_EQ(routed("/admin/v1/undrain?pool=p", "POST").page, AdminPage::kUndrain);
+  EXPECT_EQ(refused("/admin/v1/drain?pool=p").status, 405);
+  EXPECT_EQ(refused("/admin/v1/drain", "POST").status, 400);
+  EXPECT_EQ(refused("/admin/v1/drain?pool=p&replica=r", "POST").status, 400);
+  EXPECT_EQ(refused("/admin/v1/drain?pool=%zz", "POST").status, 400);
 }
 
 TEST(AdminRoutes, IgnoreUnknownQueries) {

@@ -102,5 +102,27 @@ tenants:
   EXPECT_THAT(warnings_with("1000"), Not(Contains(HasSubstr("a miss is worth"))));
 }
 
+TEST(ClassConfig, WarnsOfTargetsThatNoIdleReplicaMeets) {
+  const auto warnings_with = [&](const std::string& tpot) {
+    return config_warnings(parse_config(
+        small_config() + "classes: [{name: standard, tpot: " + tpot + ", miss_usd: 1}]\n", "test.yaml"));
+  };
+  EXPECT_THAT(
+      warnings_with("1us"),
+      Contains(HasSubstr("class standard: 100 % of requests of 1000 prompt and 200 output tokens of llama "
+                         "would miss its targets even on an idle replica")));
+  EXPECT_THAT(warnings_with("10s"), Not(Contains(HasSubstr("idle replica"))));
+}
+
+TEST(TenantConfig, WarnsOfATenantWhoseOwnRulesLeaveAModelWithoutAPool) {
+  const std::string text =
+      replaced(small_config(), "name: product\n", "name: product\n    max_usd_per_device_hour: 1\n");
+  EXPECT_THAT(
+      config_warnings(parse_config(text, "test.yaml")),
+      Contains(HasSubstr("tenant product: its regions or max_usd_per_device_hour leave no pool for llama")));
+  EXPECT_THAT(config_warnings(parse_config(small_config(), "test.yaml")),
+              Not(Contains(HasSubstr("leave no pool"))));
+}
+
 }  // namespace
 }  // namespace fareway
