@@ -103,7 +103,8 @@ Standing standing_of(const Choice& choice, const Waiting& waiting, TimePoint now
   if (!choice.refuse_dollars) return Standing::kFits;
   const Score& score = choice.chosen->score;
   const double worth = choice.refuse_dollars->value;
-  if (now >= waiting.in_time_until)
+  const bool in_vain = waiting.unavoidable.value > worth / 2;
+  if (in_vain || now >= waiting.in_time_until)
     return score.others_miss.value <= kHarmOfTheLate * worth ? Standing::kFits : Standing::kWaits;
   const double avoidable = (score.own_miss + score.others_miss - waiting.unavoidable).value;
   const double gain = worth - waiting.unavoidable.value;

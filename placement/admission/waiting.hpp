@@ -49,8 +49,9 @@ enum class Standing {
 /// gain:
 ///     own + others' − unavoidable  >  0.8 · (V − unavoidable)
 /// Less than all, since a slot given away for hardly any gain would probably have served somebody better. One
-/// that is too late in any case goes where others lose 0.3 V at most by it. A class that pays by the second
-/// never waits for a free slot: what never being served is worth, nobody said.
+/// that is too late in any case, or would probably miss even on an idle replica, goes where others lose 0.3 V
+/// at most by it. A class that pays by the second never waits for a free slot: what never being served is
+/// worth, nobody said.
 Standing standing_of(const Choice& choice, const Waiting& waiting, TimePoint now);
 
 /// True for most requests, and then nothing else needs to be worked out: it brings hardly any misses.

@@ -79,9 +79,15 @@ TEST(StandingOf, WaitsWhereItsMissesExceedFourFifthsOfWhatThereIsToGain) {
 }
 
 TEST(StandingOf, DoesNotWaitForWhatNoWaitingSaves) {
-  const Waiting waiting{.in_time_until = kNow + std::chrono::seconds{1}, .unavoidable = {0.9}};
-  EXPECT_EQ(standing_of(costs(0.95, 0.02), waiting, kNow), Standing::kFits);
-  EXPECT_EQ(standing_of(costs(0.95, 0.04), waiting, kNow), Standing::kWaits);
+  const Waiting waiting{.in_time_until = kNow + std::chrono::seconds{1}, .unavoidable = {0.4}};
+  EXPECT_EQ(standing_of(costs(0.8, 0.07), waiting, kNow), Standing::kFits) << "0.47 of 0.6";
+  EXPECT_EQ(standing_of(costs(0.8, 0.09), waiting, kNow), Standing::kWaits);
+}
+
+TEST(StandingOf, WhoWouldProbablyMissAnywhereGoesWhereItHarmsOthersLittle) {
+  const Waiting waiting{.in_time_until = kNow + std::chrono::seconds{1}, .unavoidable = {0.6}};
+  EXPECT_EQ(standing_of(costs(1, 0.29), waiting, kNow), Standing::kFits);
+  EXPECT_EQ(standing_of(costs(1, 0.31), waiting, kNow), Standing::kWaits);
 }
 
 TEST(StandingOf, WhoIsLateGoesWhereItHarmsOthersLittle) {
