@@ -15,8 +15,9 @@ constexpr std::int64_t kTokensToJudgeTpot = 16;
 constexpr double kUnknownForeignContext = 1024;
 constexpr Seconds kLongestEpoch{60};
 constexpr double kFewestTokensToLearn = 8;   // in one tick; fewer say more of buffers than of steps
-constexpr double kMostPrefillToLearn = 0.5;  // share of the replica's time
-constexpr double kOwnShareToLearn = 0.3;     // of the predicted TTFT
+constexpr double kMostPrefillToLearn = 0.1;  // share of a tick with prompts to compute; more blurs its steps
+constexpr Seconds kLongestRun{10};           // of prefill, where the queue does not run empty
+constexpr double kFewestStepsToLearn = 2;    // of a queue that ran empty before
 
 /// Share of the replica's time the request is expected to take while it stays: seconds of work it adds over
 /// seconds it stays, in millionths.
@@ -36,6 +37,7 @@ LiveFleet::LiveFleet(Fleet fleet, PriceBook prices, TimePoint now, WallTime wall
       estimates_(fleet_.models.size(), fleet_.classes.size()),
       table_(fleet_, now),
       suffering_(fleet_.replicas.size()),
+      prefills_(fleet_.replicas.size()),
       slots_(fleet_.replicas.size()) {
   ticked_at_ = now;
   fleet_.rule_in_flight.assign(fleet_.rules.rules().size(), 0);
@@ -121,7 +123,7 @@ void LiveFleet::first_token(const Flight& flight, TimePoint now) {
   if (entry.first_token) return;
   entry.first_token = replica.prefill_ended = now;
   saw_ttft(replica.errors[kind_of(entry.prompt)], entry.predicted_ttft, now - entry.arrived);
-  learn_prefill(replica, entry, now - entry.arrived);
+  learn_prefill(flight.replica, entry, now);
   const Seconds pace = refresh(flight.replica, now);
   suffering_[flight.replica.value].changed(fleet_, replica, *position, pace, now);
   table_.set_curve(flight.replica, suffering_[flight.replica.value].sum());
@@ -148,6 +150,7 @@ NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape,
     replica.prefixes.hold(held, usage->completion);
   }
   if (position) {
+    if (!replica.in_flight[*position].first_token) prefills_[flight.replica.value].spoil();
     take_out(flight.replica, *position);
     count_for_caps(shape, replica.pool, -1);
     const Seconds pace = refresh(flight.replica, now);
@@ -252,7 +255,7 @@ void LiveFleet::assume_progress(TimePoint now) {
 }
 
 /// How long a step took since the last tick: the streams that decoded all the time, over the tokens they got.
-/// Where prefills took much of the time, that says little of steps.
+/// Only where hardly a prompt was computed meanwhile: what stalls streams is not how slowly they decode.
 void LiveFleet::learn_pace(ReplicaIndex index, TimePoint now) {
   Replica& replica = fleet_.replicas[index.value];
   double streams = 0;
@@ -265,26 +268,43 @@ void LiveFleet::learn_pace(ReplicaIndex index, TimePoint now) {
     streams += 1;
     tokens += static_cast<double>(since.value);
   }
+  const Seconds prefilled = prefills_[index.value].take_busy(now);
   const Seconds elapsed = now - ticked_at_;
   if (tokens < kFewestTokensToLearn || elapsed <= Seconds{0} || elapsed > kLongestEpoch) return;
+  if (prefilled > kMostPrefillToLearn * elapsed) return;
   const ReplicaLoad load = load_of(fleet_, replica, now);
-  if (load.prefill_share > kMostPrefillToLearn) return;
-  const Seconds step = elapsed * (streams / tokens) * (1 - load.prefill_share);
+  const Seconds step = (elapsed - prefilled) * (streams / tokens);
   const SpeedProfile& profile = fleet_[replica.deployment].speed;
   replica.correction.saw_step(profile, load.decoding, load.context, step);
   replica.speed = replica.correction.applied_to(profile);
 }
 
-/// Of prompts whose own prefill is a good part of their wait: their TTFT is off by as much as prefills are,
-/// theirs and those ahead of them. The ratio is to what was predicted then, whatever was learned since.
-void LiveFleet::learn_prefill(Replica& replica, const InFlight& entry, Seconds measured) {
-  if (!entry.streamed || entry.predicted_prefill <= Seconds{0}) return;
-  if (entry.predicted_prefill < kOwnShareToLearn * entry.predicted_ttft) return;
-  const SpeedProfile& profile = fleet_[replica.deployment].speed;
-  replica.correction.saw_prefill(profile, static_cast<double>((entry.prompt - entry.cached).value),
-                                 static_cast<double>(entry.cached.value),
-                                 entry.predicted_prefill * (measured / entry.predicted_ttft));
-  replica.speed = replica.correction.applied_to(profile);
+/// From the time in which the replica worked through its queue of prompts, less what its steps took for those
+/// who decode.
+void LiveFleet::learn_prefill(ReplicaIndex index, const InFlight& entry, TimePoint now) {
+  Replica& replica = fleet_.replicas[index.value];
+  PrefillWatch& watch = prefills_[index.value];
+  if (!entry.streamed || replica.foreign_waiting > 0) watch.spoil();
+  const Deployment& deployment = fleet_[replica.deployment];
+  const ReplicaLoad load = load_of(fleet_, replica, now);
+  const SpeedProfile& speed = fleet_.speed(replica);
+  const Seconds step = speed.step(load.decoding - 1, load.context - entry.context());
+  const double chunk_room = static_cast<double>(deployment.chunk.value) - load.decoding;
+  watch.computed(static_cast<double>((entry.prompt - entry.cached).value),
+                 static_cast<double>(entry.cached.value), step, chunk_room, now);
+
+  const PrefillRun& so_far = watch.so_far();
+  const Seconds work{speed.per_prompt_token * so_far.tokens + speed.per_prompt_pair * so_far.pairs};
+  const bool emptied = load.queued <= 0;
+  if (!emptied && work < kLongestRun) return;
+  const std::optional<PrefillRun> run = watch.take(now);
+  if (!run || work < kFewestStepsToLearn * step) return;
+  const Seconds mixed_step =
+      speed.mixed_step(load.decoding - 1, load.context - entry.context(), run->tokens / run->steps);
+  const Seconds waited = run->from_idle && load.decoding > 1 ? step / 2 : Seconds{0};
+  replica.correction.saw_prefill(deployment.speed, run->tokens, run->pairs,
+                                 run->lasted - waited - run->steps * mixed_step);
+  replica.speed = replica.correction.applied_to(deployment.speed);
 }
 
 /// What an answer has still to come changes with what came; worth working out anew for every tenth more of
@@ -327,6 +347,7 @@ Seconds LiveFleet::refresh(ReplicaIndex index, TimePoint now) {
   if (age > kLongestEpoch || age < Seconds{0}) table_.refresh_all(fleet_, now);
   const Replica& replica = fleet_[index];
   const ReplicaLoad load = load_of(fleet_, replica, now);
+  prefills_[index.value].queue_is(load.queued <= 0, now);
   table_.refresh(fleet_, index, load, now);
   return pace_of(fleet_.speed(replica), load);
 }

@@ -10,6 +10,7 @@
 #include "placement/decision.hpp"
 #include "placement/fleet.hpp"
 #include "placement/learning.hpp"
+#include "placement/prefill_watch.hpp"
 #include "placement/suffering.hpp"
 #include "pricing/meter.hpp"
 #include "pricing/price_book.hpp"
@@ -90,7 +91,7 @@ class LiveFleet {
   void renew(ReplicaIndex replica, TimePoint now);
   void assume_progress(TimePoint now);
   void learn_pace(ReplicaIndex replica, TimePoint now);
-  void learn_prefill(Replica& replica, const InFlight& entry, Seconds measured);
+  void learn_prefill(ReplicaIndex replica, const InFlight& entry, TimePoint now);
   void expect_remaining(Replica& replica);
 
   Fleet fleet_;
@@ -99,6 +100,7 @@ class LiveFleet {
   Estimates estimates_;
   CandidateTable table_;
   std::vector<Suffering> suffering_;
+  std::vector<PrefillWatch> prefills_;
   std::vector<Slots> slots_;
   DecisionScratch scratch_;
   std::uint64_t next_flight_{1};

@@ -82,11 +82,11 @@ void SpeedCorrection::saw_step(const SpeedProfile& profile, double sequences, do
   decode_.saw({1 - by_sequence - by_context, by_sequence, by_context}, measured.count() / predicted);
 }
 
-void SpeedCorrection::saw_prefill(const SpeedProfile& profile, double uncached, double cached,
+void SpeedCorrection::saw_prefill(const SpeedProfile& profile, double tokens, double pairs,
                                   Seconds measured) {
-  const double predicted = profile.prefill(uncached, cached).count();
+  const double predicted = profile.per_prompt_token * tokens + profile.per_prompt_pair * pairs;
   if (predicted <= 0) return;
-  const double by_token = profile.per_prompt_token * uncached / predicted;
+  const double by_token = profile.per_prompt_token * tokens / predicted;
   prefill_.saw({by_token, 1 - by_token}, measured.count() / predicted);
 }
 

@@ -33,7 +33,9 @@ class SpeedCorrection {
 
   /// One decode step took `measured` at batch `sequences` and `context` tokens, with nobody's prefill in it.
   void saw_step(const SpeedProfile& profile, double sequences, double context, Seconds measured);
-  void saw_prefill(const SpeedProfile& profile, double uncached, double cached, Seconds measured);
+  /// Prompts of `tokens` uncached tokens and `pairs` = Σ n·h + n²/2 took `measured`, with nobody's decoding
+  /// in it.
+  void saw_prefill(const SpeedProfile& profile, double tokens, double pairs, Seconds measured);
   /// The engine was restarted or is another version: old observations count little from here on.
   void doubt();
 

@@ -63,6 +63,7 @@ class Run {
   void advance(SimTime now) {
     while (next_tick_ <= now) {
       advance_engines(next_tick_);
+      tell_progress();
       live_.tick(at(next_tick_), WallTime{});
       review(next_tick_);
       serve_queue(next_tick_);

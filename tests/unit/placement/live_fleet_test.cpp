@@ -130,19 +130,35 @@ TEST_F(LiveFleetTest, PricesASilentlySlowReplicaAsSlowWithinSeconds) {
   EXPECT_EQ(decision.chosen, b);
 }
 
-TEST_F(LiveFleetTest, LearnsPrefillFromWhatWasPredictedThenSoThatABurstDoesNotCountTwice) {
-  // Ten prompts are placed before the first token of any: each takes three times as long as its profile says.
+TEST_F(LiveFleetTest, LearnsPrefillFromAWholeQueueSoThatWaitingDoesNotCountAsSlowness) {
+  // Ten prompts come at once and are computed one after the other at three times the second of the profile.
   const RequestShape shape = request(1000, 10);
   std::vector<Flight> flights;
-  std::vector<Seconds> predicted;
-  for (int i = 0; i < 10; ++i) {
-    const Candidate on_a = fleet.decide(shape, {}, kNow).candidates[0];
-    predicted.push_back(on_a.prediction.ttft);
-    flights.push_back(fleet.begin(shape, on_a, kNow));
+  for (int i = 0; i < 10; ++i)
+    flights.push_back(fleet.begin(shape, fleet.decide(shape, {}, kNow).candidates[0], kNow));
+  TimePoint done = kNow;
+  for (const Flight& flight : flights) fleet.first_token(flight, done += seconds{3});
+  EXPECT_NEAR(fleet.fleet()[a].correction.prefill().factor, 3, 0.4);
+  EXPECT_NEAR(fleet.fleet()[a].correction.prefill().seen, 1, 0.01) << "one queue is one observation";
+}
+
+TEST_F(LiveFleetTest, PrefillsThatStallStreamsAreNotTakenForSlowSteps) {
+  const RequestShape stream = request(100, 10'000);
+  const Flight flight = fleet.begin(stream, fleet.decide(stream, {}, kNow).candidates[0], kNow);
+  fleet.first_token(flight, kNow);
+  for (int second = 0; second < 5; ++second) {
+    // Half of each second goes to somebody's prompt, so half as many tokens come.
+    const RequestShape prompt = request(500, 1);
+    const Flight other =
+        fleet.begin(prompt, fleet.decide(prompt, {}, kNow).candidates[0], kNow + seconds{second});
+    fleet.first_token(other, kNow + seconds{second} + std::chrono::milliseconds{520});
+    fleet.generated(flight, Tokens{50});
+    fleet.end(other, prompt, {}, false, kNow + seconds{second} + std::chrono::milliseconds{530});
+    fleet.tick(kNow + seconds{second + 1}, WallTime{});
   }
-  for (std::size_t i = 0; i < flights.size(); ++i)
-    fleet.first_token(flights[i], kNow + std::chrono::duration_cast<TimePoint::duration>(3 * predicted[i]));
-  EXPECT_NEAR(fleet.fleet()[a].correction.prefill().factor, 3, 0.3);
+  EXPECT_EQ(fleet.fleet()[a].correction.decode().seen, 0);
+  EXPECT_NEAR(fleet.fleet().speed(fleet.fleet()[a]).step(1, 200).count(), 0.010, 1e-9);
+  EXPECT_NEAR(fleet.fleet()[a].correction.prefill().factor, 1, 0.05);
 }
 
 TEST_F(LiveFleetTest, DoubtsWhatItLearnedWhenTheEngineIsAnotherVersion) {

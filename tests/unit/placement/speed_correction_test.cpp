@@ -32,7 +32,7 @@ class Replica {
     std::lognormal_distribution<double> error(0, 0.1);
     for (int i = 0; i < times; ++i) {
       const double tokens = 100 + static_cast<double>(random_() % 50'000);
-      correction.saw_prefill(kProfile, tokens, 0, real.prefill(tokens, 0) * error(random_));
+      correction.saw_prefill(kProfile, tokens, tokens * tokens / 2, real.prefill(tokens, 0) * error(random_));
     }
   }
 
