@@ -77,7 +77,7 @@ void LaneWriter::room(const Fleet& fleet, const Replica& replica, const ReplicaL
 }
 
 void LaneWriter::spreads(const PredictionErrors& errors) {
-  for (std::size_t kind = 0; kind < kPromptKinds; ++kind) {
+  for (std::size_t kind = 0; kind < kRequestKinds; ++kind) {
     set(tile_.certainty_of_ttft[kind], 1 / errors.by_kind[kind].ttft);
     set(tile_.certainty_of_tpot[kind], 1 / errors.by_kind[kind].tpot);
   }
@@ -144,7 +144,8 @@ void CandidateTable::refresh_all(const Fleet& fleet, TimePoint now) {
 StallCurve stall_curve_of(const Fleet& fleet, const Replica& replica, Seconds pace, TimePoint now) {
   StallCurve sum;
   for (const InFlight& q : replica.in_flight)
-    sum += stall_curve(q, fleet[q.service_class], replica.errors[kind_of(q.prompt)], pace, now);
+    sum +=
+        stall_curve(q, fleet[q.service_class], replica.errors[kind_of(q.service_class, q.prompt)], pace, now);
   return sum;
 }
 

@@ -72,25 +72,36 @@ struct InFlight {
   double remaining() const;  ///< expected tokens still to come, at least 1
 };
 
-/// Predictions of short prompts err by other factors than those of long ones.
-enum class PromptKind : std::uint8_t { kShort, kLong };
-inline constexpr std::size_t kPromptKinds = 2;
-constexpr PromptKind kind_of(Tokens prompt) {
-  return prompt.value < 4096 ? PromptKind::kShort : PromptKind::kLong;
+/// Requests whose predictions err alike: those of one class, short ones and long ones apart. A class decides
+/// how its requests are placed and with it how far off a prediction may be; classes beyond the fourth share
+/// the places of the first ones.
+struct RequestKind {
+  std::uint8_t place{};
+};
+inline constexpr std::size_t kClassPlaces = 4;
+inline constexpr std::size_t kRequestKinds = 2 * kClassPlaces;
+inline constexpr Tokens kLongPrompt{4096};
+constexpr RequestKind kind_of(ClassIndex service_class, Tokens prompt) {
+  const std::size_t by_length = prompt < kLongPrompt ? 0 : kClassPlaces;
+  return {static_cast<std::uint8_t>(by_length + service_class.value % kClassPlaces)};
 }
 
-/// Root mean square of recent log errors of predictions; what the miss probability takes as spread.
+/// Root mean square of recent errors of predictions; what the miss probability takes as spread. TPOT errs by
+/// factors: errors of its logarithm. TTFT errs by some tenths of a second, whatever was predicted (somebody's
+/// chunk shares the step), and by factors where it is long: errors of ln(TTFT + `kTtftOffset`), which are the
+/// one below the offset and the other above.
 struct Spread {
   double ttft{0.35};
   double tpot{0.35};
 };
+inline constexpr Seconds kTtftOffset{0.5};
 
 /// The spreads of one replica, by kind of request.
 struct PredictionErrors {
-  std::array<Spread, kPromptKinds> by_kind;
+  std::array<Spread, kRequestKinds> by_kind;
 
-  Spread& operator[](PromptKind kind) { return by_kind[static_cast<std::size_t>(kind)]; }
-  const Spread& operator[](PromptKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
+  Spread& operator[](RequestKind kind) { return by_kind[kind.place]; }
+  const Spread& operator[](RequestKind kind) const { return by_kind[kind.place]; }
   /// The larger of each, for people.
   Spread widest() const;
 };

@@ -35,7 +35,8 @@ void Estimates::saw_prompt(ModelIndex model, const PromptContent& content, Token
 }
 
 void saw_ttft(Spread& spread, Seconds predicted, Seconds measured) {
-  fold(spread.ttft, predicted, measured);
+  if (predicted.count() <= 0) return;
+  fold(spread.ttft, predicted + kTtftOffset, measured + kTtftOffset);
 }
 void saw_tpot(Spread& spread, Seconds predicted, Seconds measured) {
   fold(spread.tpot, predicted, measured);

@@ -122,7 +122,8 @@ void LiveFleet::first_token(const Flight& flight, TimePoint now) {
   InFlight& entry = replica.in_flight[*position];
   if (entry.first_token) return;
   entry.first_token = replica.prefill_ended = now;
-  saw_ttft(replica.errors[kind_of(entry.prompt)], entry.predicted_ttft, now - entry.arrived);
+  saw_ttft(replica.errors[kind_of(entry.service_class, entry.prompt)], entry.predicted_ttft,
+           now - entry.arrived);
   learn_prefill(flight.replica, entry, now);
   const Seconds pace = refresh(flight.replica, now);
   suffering_[flight.replica.value].changed(fleet_, replica, *position, pace, now);
@@ -143,7 +144,7 @@ NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape,
     estimates_.saw_prompt(shape.model, shape.content, usage->prompt);
     estimates_.saw_answer({shape.tenant, shape.model, shape.service_class}, usage->completion);
     if (entry.streamed && entry.first_token && usage->completion.value >= kTokensToJudgeTpot)
-      saw_tpot(replica.errors[kind_of(entry.prompt)], entry.predicted_tpot,
+      saw_tpot(replica.errors[kind_of(entry.service_class, entry.prompt)], entry.predicted_tpot,
                Seconds{now - *entry.first_token} / static_cast<double>(usage->completion.value - 1));
     RequestShape held = shape;
     held.prompt = usage->prompt;

@@ -10,7 +10,8 @@ constexpr double kPaceTolerance = 0.05;
 StallCurve curve_of(const Fleet& fleet, const Replica& replica, std::size_t position, Seconds pace,
                     TimePoint now) {
   const InFlight& q = replica.in_flight[position];
-  return stall_curve(q, fleet[q.service_class], replica.errors[kind_of(q.prompt)], pace, now);
+  return stall_curve(q, fleet[q.service_class], replica.errors[kind_of(q.service_class, q.prompt)], pace,
+                     now);
 }
 
 }  // namespace

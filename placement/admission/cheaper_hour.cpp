@@ -22,7 +22,7 @@ std::optional<Seconds> hold_for_cheaper_hour(const Decision& decision, const Req
   for (const Candidate& candidate : decision.candidates) {
     if (!candidate.excluded_by.empty()) continue;
     const Replica& replica = fleet[candidate.replica];
-    const Spread& errors = replica.errors[kind_of(shape.prompt)];
+    const Spread& errors = replica.errors[kind_of(shape.service_class, shape.prompt)];
     spread = std::max({spread, errors.ttft, errors.tpot});
     const auto output = static_cast<double>(shape.expected_output.value);
     offers.push_back({.pool = replica.pool,

@@ -66,6 +66,7 @@ Waiting waiting_of(const RequestShape& shape, const Fleet& fleet, TimePoint arri
   const ServiceClass& objective = fleet[shape.service_class];
   const auto output = static_cast<double>(shape.expected_output.value);
   const auto ttft_target = objective.ttft_target(shape.prompt);
+  const auto offset_target = ttft_target ? std::optional(*ttft_target + kTtftOffset) : std::nullopt;
   const auto tpot_target = objective.tpot_target(output);
   Waiting waiting{.model = shape.model,
                   .service_class = shape.service_class,
@@ -78,11 +79,11 @@ Waiting waiting_of(const RequestShape& shape, const Fleet& fleet, TimePoint arri
   for (const Replica& replica : fleet.replicas) {
     if (fleet[replica.deployment].model != shape.model) continue;
     const Alone alone = alone_on(shape, fleet, replica);
-    const Spread& spread = replica.errors[kind_of(shape.prompt)];
+    const Spread& spread = replica.errors[kind_of(shape.service_class, shape.prompt)];
     const double widest = std::max(spread.ttft, spread.tpot);
     if (!least_work || alone.work < *least_work) least_work = alone.work;
     const Seconds whole = alone.ttft + alone.tpot * output;
-    const double met = (1 - misses(ttft_target, alone.ttft, spread.ttft)) *
+    const double met = (1 - misses(offset_target, alone.ttft + kTtftOffset, spread.ttft)) *
                        (1 - misses(tpot_target, alone.tpot, spread.tpot)) *
                        (1 - misses(objective.deadline, whole, widest));
     least_missed = std::min(least_missed, 1 - met);

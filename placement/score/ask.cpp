@@ -17,6 +17,11 @@ std::optional<float> log_of(std::optional<Seconds> target, Seconds gone = {}) {
   return static_cast<float>(std::log(std::max((*target - gone).count(), kSoonest)));
 }
 
+std::optional<Seconds> offset(std::optional<Seconds> ttft_target) {
+  if (ttft_target) *ttft_target += kTtftOffset;
+  return ttft_target;
+}
+
 }  // namespace
 
 std::int32_t saturated(Tokens tokens) {
@@ -30,8 +35,8 @@ Ask ask_of(const RequestShape& request, const ServiceClass& service_class, Secon
   return {.prompt = static_cast<float>(request.prompt.value),
           .output = static_cast<float>(request.expected_output.value),
           .context_needed = saturated(request.context_needed()),
-          .kind = kind_of(request.prompt),
-          .log_ttft_target = log_of(service_class.ttft_target(request.prompt), request.waited),
+          .kind = kind_of(request.service_class, request.prompt),
+          .log_ttft_target = log_of(offset(service_class.ttft_target(request.prompt)), request.waited),
           .log_tpot_target =
               log_of(service_class.tpot_target(static_cast<double>(request.expected_output.value))),
           .log_deadline = log_of(service_class.deadline, request.waited),

@@ -14,8 +14,8 @@ struct Ask {
   float prompt{};  ///< tokens
   float output{};  ///< tokens expected
   std::int32_t context_needed{};
-  PromptKind kind{};
-  std::optional<float> log_ttft_target;
+  RequestKind kind{};
+  std::optional<float> log_ttft_target;  ///< of target and `kTtftOffset`
   std::optional<float> log_tpot_target;
   std::optional<float> log_deadline;
   float miss_usd{};

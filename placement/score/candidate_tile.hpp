@@ -43,8 +43,8 @@ struct CandidateTile {
   FloatLanes disturbed_remaining;  ///< tokens they have to go: `StallCurve::remaining`, at least 1
 
   // How wrong predictions of it are, as 1/s.
-  std::array<FloatLanes, kPromptKinds> certainty_of_ttft;
-  std::array<FloatLanes, kPromptKinds> certainty_of_tpot;
+  std::array<FloatLanes, kRequestKinds> certainty_of_ttft;
+  std::array<FloatLanes, kRequestKinds> certainty_of_tpot;
 
   // What no dollar can buy.
   Lanes<std::int32_t> context_limit;  ///< tokens

@@ -7,6 +7,8 @@
 namespace fareway {
 namespace {
 
+constexpr auto kOffset = static_cast<float>(kTtftOffset.count());
+
 /// `probability` that one target or another is missed, with one more target.
 float either(float probability, float other) {
   return probability + other - probability * other;
@@ -14,13 +16,14 @@ float either(float probability, float other) {
 
 /// Adds what each second late is worth to `own_miss`.
 void price_lateness(const CandidateTile& __restrict tile, const Ask& ask, TileScore& __restrict score) {
-  const auto& certainty_of_ttft = tile.certainty_of_ttft[static_cast<std::size_t>(ask.kind)];
-  const auto& certainty_of_tpot = tile.certainty_of_tpot[static_cast<std::size_t>(ask.kind)];
+  const auto& certainty_of_ttft = tile.certainty_of_ttft[ask.kind.place];
+  const auto& certainty_of_tpot = tile.certainty_of_tpot[ask.kind.place];
   const float log_output = lane_log(std::max(ask.output, 1.0F));
   FloatLanes late{};
   if (ask.log_ttft_target)
     for (std::size_t i = 0; i < kLanes; ++i)
-      late[i] = lane_lateness(*ask.log_ttft_target, lane_log(score.ttft[i]), 1 / certainty_of_ttft[i]);
+      late[i] =
+          lane_lateness(*ask.log_ttft_target, lane_log(score.ttft[i] + kOffset), 1 / certainty_of_ttft[i]);
   if (ask.log_tpot_target)
     for (std::size_t i = 0; i < kLanes; ++i)
       late[i] =
@@ -70,13 +73,13 @@ void predict(const CandidateTile& __restrict tile, const Ask& ask, TileScore& __
 }
 
 void price_own_miss(const CandidateTile& __restrict tile, const Ask& ask, TileScore& __restrict score) {
-  const auto& certainty_of_ttft = tile.certainty_of_ttft[static_cast<std::size_t>(ask.kind)];
-  const auto& certainty_of_tpot = tile.certainty_of_tpot[static_cast<std::size_t>(ask.kind)];
+  const auto& certainty_of_ttft = tile.certainty_of_ttft[ask.kind.place];
+  const auto& certainty_of_tpot = tile.certainty_of_tpot[ask.kind.place];
   FloatLanes miss{};
   if (ask.log_ttft_target) {
     const float target = *ask.log_ttft_target;
     for (std::size_t i = 0; i < kLanes; ++i)
-      miss[i] = lane_upper_tail((target - lane_log(score.ttft[i])) * certainty_of_ttft[i]);
+      miss[i] = lane_upper_tail((target - lane_log(score.ttft[i] + kOffset)) * certainty_of_ttft[i]);
   }
   if (ask.log_tpot_target) {
     const float target = *ask.log_tpot_target;

@@ -21,10 +21,11 @@ void predict(const CandidateTile& tile, const Ask& ask, TileScore& score);
 
 /// Own-miss dollars: the class's value of a miss × P(miss),
 ///
-///     P(miss) = 1 − Φ(ln(T_ttft/TTFT)/s₁)·Φ(ln(T_tpot/TPOT)/s₂)·Φ(ln(deadline/end to end)/max(s₁, s₂))
+///     P(miss) = 1 − Φ(ln((T_ttft + ½ s)/(TTFT + ½ s))/s₁)·Φ(ln(T_tpot/TPOT)/s₂)·Φ(ln(deadline/end to
+///     end)/max(s₁, s₂))
 ///
 /// where a target the class does not have counts as met. Predictions err by factors, hence the logarithms; s
-/// is the spread of the errors seen on this replica for prompts of this kind, never below what was seen.
+/// is the spread of the errors seen on this replica for requests of this kind, never below what was seen.
 /// Worked in probabilities of missing, p + q − p·q, so that small ones keep their digits. Reads `ttft` and
 /// `tpot`; writes `miss_probability` (absolute error below 1e-5) and `own_miss`.
 void price_own_miss(const CandidateTile& tile, const Ask& ask, TileScore& score);

@@ -87,10 +87,10 @@ StallCurve stall_curve(const InFlight& q, const ServiceClass& objective, const S
   Outcome outcome;
   double in_time_so_far = 1;
   if (const auto target = objective.ttft_target(q.prompt); target && !q.first_token && ttft.count() > 0) {
-    const Seconds left = std::max(*target - q.waited, kSoonest);
-    in_time_so_far =
-        1 - lane_upper_tail(static_cast<float>(std::log(std::max(left / ttft, 1e-12)) / spread.ttft));
-    outcome.late.fill(static_cast<float>(expected_lateness(left, ttft, spread.ttft).count()));
+    const Seconds left = std::max(*target - q.waited + kTtftOffset, kSoonest);
+    const Seconds predicted = ttft + kTtftOffset;
+    in_time_so_far = 1 - lane_upper_tail(static_cast<float>(std::log(left / predicted) / spread.ttft));
+    outcome.late.fill(static_cast<float>(expected_lateness(left, predicted, spread.ttft).count()));
   }
   const auto against = [&](double target, double seconds, double width) {
     meet(target, seconds, width, outcome);

@@ -54,7 +54,8 @@ Seconds wait_for_room(const RequestShape& request, const Fleet& fleet, const Rep
 double miss_probability(const ServiceClass& service_class, const Course& course, const Spread& spread) {
   const Seconds end_to_end = course.ttft + course.tpot * course.output;
   const auto ttft_target = course.first_token_seen ? std::nullopt : service_class.ttft_target(course.prompt);
-  return 1 - meets(less(ttft_target, course.waited), course.ttft, spread.ttft) *
+  const auto offset_target = ttft_target ? std::optional(*ttft_target + kTtftOffset) : std::nullopt;
+  return 1 - meets(less(offset_target, course.waited), course.ttft + kTtftOffset, spread.ttft) *
                  meets(service_class.tpot_target(course.output), course.tpot, spread.tpot) *
                  meets(less(service_class.deadline, course.waited), end_to_end,
                        std::max(spread.ttft, spread.tpot));
@@ -64,7 +65,8 @@ Usd miss_dollars(const ServiceClass& service_class, const Course& course, const 
   Seconds late{0};
   const auto ttft_target = service_class.ttft_target(course.prompt);
   if (ttft_target && !course.first_token_seen)
-    late = expected_lateness(*ttft_target - course.waited, course.ttft, spread.ttft);
+    late =
+        expected_lateness(*ttft_target - course.waited + kTtftOffset, course.ttft + kTtftOffset, spread.ttft);
   if (const auto target = service_class.tpot_target(course.output))
     late =
         std::max(late, expected_lateness(*target * course.output, course.tpot * course.output, spread.tpot));
@@ -107,7 +109,7 @@ Prediction exact_prediction(const RequestShape& request, const Fleet& fleet, con
                         .tpot = prediction.tpot,
                         .output = static_cast<double>(request.expected_output.value),
                         .waited = request.waited},
-                       replica.errors[kind_of(request.prompt)]);
+                       replica.errors[kind_of(request.service_class, request.prompt)]);
   return prediction;
 }
 
@@ -131,7 +133,7 @@ Usd exact_others_miss(const RequestShape& request, const Fleet& fleet, const Rep
   Usd sum;
   for (const InFlight& q : replica.in_flight) {
     const ServiceClass& objective = fleet[q.service_class];
-    const Spread& spread = replica.errors[kind_of(q.prompt)];
+    const Spread& spread = replica.errors[kind_of(q.service_class, q.prompt)];
     const double remaining = q.remaining();
     const double tokens = static_cast<double>(q.generated.value) + remaining;
     const double together = std::min(remaining, static_cast<double>(request.expected_output.value));
@@ -166,7 +168,7 @@ Score exact_score(const RequestShape& request, const Fleet& fleet, const Replica
                                     .tpot = prediction.tpot,
                                     .output = static_cast<double>(request.expected_output.value),
                                     .waited = request.waited},
-                                   replica.errors[kind_of(request.prompt)]),
+                                   replica.errors[kind_of(request.service_class, request.prompt)]),
           .others_miss = exact_others_miss(request, fleet, replica, stall, slower, now)};
 }
 

@@ -62,6 +62,24 @@ TEST(Spread, GrowsWithWrongPredictionsAndStaysInBounds) {
   EXPECT_DOUBLE_EQ(spread.tpot, Spread{}.tpot);
 }
 
+TEST(Spread, OfTtftIsOfSecondsWhereItIsShortAndOfFactorsWhereItIsLong) {
+  Spread some_tenths;
+  Spread factors;
+  for (int i = 0; i < 3000; ++i) {
+    saw_ttft(some_tenths, Seconds{0.01}, Seconds{i % 2 == 0 ? 0.01 : 0.11});
+    saw_ttft(factors, Seconds{100}, Seconds{i % 2 == 0 ? 100 * std::exp(0.3) : 100 * std::exp(-0.3)});
+  }
+  EXPECT_LT(some_tenths.ttft, 0.14) << "not 1.7, which eleven times as long would be";
+  EXPECT_NEAR(factors.ttft, 0.3, 0.01);
+}
+
+TEST(Spread, IsKeptByClassAndLength) {
+  EXPECT_NE(kind_of({0}, {100}).place, kind_of({1}, {100}).place);
+  EXPECT_NE(kind_of({0}, {4095}).place, kind_of({0}, {4096}).place);
+  for (std::uint32_t service_class = 0; service_class < 40; ++service_class)
+    EXPECT_LT(kind_of(ClassIndex{service_class}, {1'000'000}).place, kRequestKinds);
+}
+
 TEST(Spread, ConvergesToThatOfTheErrors) {
   Spread spread;
   for (int i = 0; i < 3000; ++i)

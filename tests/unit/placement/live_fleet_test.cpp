@@ -100,10 +100,10 @@ TEST_F(LiveFleetTest, AnEngineThatRestartedHasAnEmptyCache) {
 TEST_F(LiveFleetTest, LearnsTtftErrorsAndTokenRatiosFromWholeAnswersOnly) {
   RequestShape shape = request(100, 10);
   shape.content.text.by_script[0] = 1000;
-  const double before = fleet.fleet()[a].errors[PromptKind::kShort].ttft;
+  const double before = fleet.fleet()[a].errors[kind_of(shape.service_class, shape.prompt)].ttft;
   const Flight flight = begin(shape, kNow);
   fleet.first_token(flight, kNow + seconds{30});
-  EXPECT_GT(fleet.fleet()[flight.replica].errors[PromptKind::kShort].ttft, before);
+  EXPECT_GT(fleet.fleet()[flight.replica].errors[kind_of(shape.service_class, shape.prompt)].ttft, before);
   const auto estimate = [&] {
     PromptContent content;
     content.text.by_script[0] = 4000;

@@ -149,11 +149,13 @@ TEST(Load, CountsWhatTheEngineReportsBeyondOurOwn) {
   EXPECT_DOUBLE_EQ(load.context, 900 + 2 * 110);
 }
 
-TEST(OwnMiss, UsesTheSpreadOfItsKindOfPrompt) {
+TEST(OwnMiss, UsesTheSpreadOfItsKindOfRequest) {
   FleetBuilder builder;
   const ReplicaIndex a = builder.add({.name = "a", .prompt_token_seconds = 0.0001});
-  builder.fleet().replicas[0].errors[PromptKind::kLong] = {.ttft = 0.8, .tpot = 0.8};
-  builder.fleet().replicas[0].errors[PromptKind::kShort] = {.ttft = 0.1, .tpot = 0.1};
+  builder.fleet().replicas[0].errors[kind_of(FleetBuilder::kInteractive, {4096})] = {.ttft = 0.8,
+                                                                                     .tpot = 0.8};
+  builder.fleet().replicas[0].errors[kind_of(FleetBuilder::kInteractive, {4095})] = {.ttft = 0.1,
+                                                                                     .tpot = 0.1};
   const double at_edge = weighed(builder, a, request(4095, 10)).prediction.miss_probability;
   EXPECT_GT(weighed(builder, a, request(4096, 10)).prediction.miss_probability, 100 * at_edge);
 }
@@ -163,9 +165,9 @@ TEST(OwnMiss, UsesTheSpreadOfItsKindOfPrompt) {
 TEST(MissProbability, IsOneHalfWhenThePredictionIsTheTarget) {
   const ServiceClass objective{.name = "c", .ttft = Seconds{1}, .miss = {1}};
   EXPECT_NEAR(miss_probability(objective, {.ttft = Seconds{1}}, {.ttft = 0.3}), 0.5, 1e-12);
-  // One spread above the target in logs: Φ(−1) of being met.
-  EXPECT_NEAR(miss_probability(objective, {.ttft = Seconds{std::exp(0.3)}}, {.ttft = 0.3}), 0.841344746,
-              1e-6);
+  // One spread above the target in logs of half a second more: Φ(−1) of being met.
+  EXPECT_NEAR(miss_probability(objective, {.ttft = Seconds{1.5 * std::exp(0.3) - 0.5}}, {.ttft = 0.3}),
+              0.841344746, 1e-6);
 }
 
 TEST(MissProbability, NeedsEveryTargetMet) {
