@@ -58,7 +58,7 @@ Fleet a_fleet(std::size_t replicas, const std::vector<RequestShape>& shapes, std
       builder.decoding(replica, 1, Tokens{static_cast<std::int64_t>(200 * unit(chance))}, 400);
     }
     for (int held = 0; held < 4; ++held) {
-      builder.fleet().replicas[i].prefixes.hold(shapes[chance() % shapes.size()], Tokens{100});
+      builder.fleet().prefixes.hold(replica, shapes[chance() % shapes.size()], Tokens{100});
     }
   }
   return std::move(builder.fleet());

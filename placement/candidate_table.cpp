@@ -89,6 +89,18 @@ void LaneWriter::feasibility(const Fleet& fleet, const Replica& replica) {
   tile_.pool[lane_] = replica.pool.value;
 }
 
+/// Sixteen candidates that are always excluded, with values that every term can be computed from: what
+/// divides is not zero, so that no lane holds anything but numbers.
+CandidateTile tile_of_nobody() {
+  CandidateTile tile{};
+  tile.chunk_room.fill(1);
+  tile.disturbed_remaining.fill(1);
+  for (FloatLanes& lanes : tile.certainty_of_ttft) lanes.fill(1);
+  for (FloatLanes& lanes : tile.certainty_of_tpot) lanes.fill(1);
+  tile.violated.fill(static_cast<std::uint32_t>(Violation::kAbsent));
+  return tile;
+}
+
 }  // namespace
 
 CandidateTable::CandidateTable(const Fleet& fleet, TimePoint now)
@@ -100,9 +112,7 @@ CandidateTable::CandidateTable(const Fleet& fleet, TimePoint now)
     places_[i] = {model, position / kLanes, position % kLanes};
     candidates.replicas.push_back({i});
     if (position % kLanes == 0) {
-      candidates.tiles.emplace_back();
-      candidates.tiles.back().violated.fill(static_cast<std::uint32_t>(Violation::kAbsent));
-      candidates.tiles.back().disturbed_remaining.fill(1);
+      candidates.tiles.push_back(tile_of_nobody());
       candidates.curves.resize(candidates.curves.size() + kLanes);
     }
   }

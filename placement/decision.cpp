@@ -27,12 +27,14 @@ struct Question {
 };
 
 void find_cached(const Question& question) {
-  const auto& replicas = question.candidates().replicas;
   for (TileScore& score : question.scores()) score.cached.fill(0);
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    const Tokens cached = question.fleet[replicas[i]].prefixes.cached(question.shape);
-    question.scratch.tiles[i / kLanes].cached[i % kLanes] = static_cast<float>(cached.value);
-  }
+  const Tokens most = PrefixIndex::most_cached(question.shape);
+  question.fleet.prefixes.visit_holders(question.shape, [&](ReplicaIndex replica, Tokens tokens) {
+    const CandidateTable::Place& at = question.table.place(replica);
+    if (at.model != question.shape.model) return;
+    float& cached = question.scratch.tiles[at.tile].cached[at.lane];
+    cached = std::max(cached, static_cast<float>(std::min(tokens, most).value));
+  });
 }
 
 void check(const CandidateTile& __restrict tile, const Ask& ask, TileScore& __restrict score) {

@@ -9,7 +9,7 @@
 
 #include "placement/health.hpp"
 #include "placement/model/deployment.hpp"
-#include "placement/prefix_cache.hpp"
+#include "placement/prefix_index.hpp"
 #include "placement/request_shape.hpp"
 #include "placement/rules/rule_set.hpp"
 #include "placement/service_class.hpp"
@@ -125,7 +125,6 @@ struct Replica {
   std::optional<SpeedProfile> speed;  ///< the profile as corrected; nothing until something was seen
   TimePoint
       prefill_ended;  ///< when it last sent a first token: whoever is next in its queue is prefilled since
-  PrefixCache prefixes;
 };
 
 /// The fleet as data: what a decision reads. Owned and changed by `LiveFleet` on one thread.
@@ -135,6 +134,7 @@ struct Fleet {
   std::vector<Deployment> deployments;
   std::vector<Pool> pools;
   std::vector<Replica> replicas;
+  PrefixIndex prefixes;  ///< one place a replica, in their order
   std::vector<ServiceClass> classes;
   std::vector<TenantRules> tenants;
   RuleSet rules;

@@ -79,7 +79,7 @@ Flight LiveFleet::begin(const RequestShape& shape, const Candidate& candidate, T
                                         static_cast<double>(candidate.cached.value));
   replica.prefill_share = prefill_share(replica, now) + prefill.count() / kPrefillShareWindowSeconds;
   replica.prefill_share_at = now;
-  replica.prefixes.hold(shape, Tokens{0});
+  fleet_.prefixes.hold(candidate.replica, shape, Tokens{0});
 
   const std::uint64_t id = next_flight_++;
   if (slots.free.empty()) {
@@ -148,7 +148,7 @@ NanoUsd LiveFleet::end(const Flight& flight, const RequestShape& shape,
                Seconds{now - *entry.first_token} / static_cast<double>(usage->completion.value - 1));
     RequestShape held = shape;
     held.prompt = usage->prompt;
-    replica.prefixes.hold(held, usage->completion);
+    fleet_.prefixes.hold(flight.replica, held, usage->completion);
   }
   if (position) {
     if (!replica.in_flight[*position].first_token) prefills_[flight.replica.value].spoil();
@@ -167,7 +167,7 @@ void LiveFleet::apply(ReplicaIndex index, const LoadReading& reading, TimePoint 
                          *reading.generated_tokens < *replica.reading->generated_tokens;
   const bool updated = replica.reading && replica.reading->version && reading.version &&
                        *reading.version != *replica.reading->version;
-  if (restarted) replica.prefixes.clear();
+  if (restarted) fleet_.prefixes.clear(index);
   if (restarted || updated) replica.correction.doubt();
   replica.reading = reading;
   replica.read_at = now;
@@ -209,7 +209,7 @@ void LiveFleet::probe_failed(ReplicaIndex replica, std::string_view reason, Time
 void LiveFleet::connection_failed(ReplicaIndex index, TimePoint now) {
   Replica& replica = fleet_.replicas.at(index.value);
   replica.health.connection_failed(now);
-  replica.prefixes.clear();  // nobody listens: when the engine is back, its cache is empty
+  fleet_.prefixes.clear(index);  // nobody listens: when the engine is back, its cache is empty
   refresh(index, now);
 }
 

@@ -25,11 +25,12 @@ struct Alone {
   Usd work;
 };
 
-Alone alone_on(const RequestShape& shape, const Fleet& fleet, const Replica& replica) {
+Alone alone_on(const RequestShape& shape, const Fleet& fleet, ReplicaIndex index) {
+  const Replica& replica = fleet[index];
   const SpeedProfile& speed = fleet.speed(replica);
   const auto prompt = static_cast<double>(shape.prompt.value);
   const auto output = static_cast<double>(shape.expected_output.value);
-  const auto cached = static_cast<double>(replica.prefixes.cached(shape).value);
+  const auto cached = static_cast<double>(fleet.prefixes.cached(index, shape).value);
   const Seconds step = speed.step(1, prompt + output / 2);
   const Seconds added = speed.added_work(prompt - cached, cached, output);
   return {.ttft = speed.prefill(prompt - cached, cached) + step,
@@ -38,9 +39,10 @@ Alone alone_on(const RequestShape& shape, const Fleet& fleet, const Replica& rep
 }
 
 /// Probability that `predicted` exceeds `target`, and nothing where there is no target.
-double misses(std::optional<Seconds> target, Seconds predicted, double spread) {
+double misses(std::optional<Seconds> target, Seconds predicted, double spread, Seconds offset = {}) {
   if (!target || predicted <= Seconds{0}) return 0;
-  return 0.5 * std::erfc(std::log(*target / predicted) / (spread * std::numbers::sqrt2));
+  return 0.5 *
+         std::erfc(std::log((*target + offset) / (predicted + offset)) / (spread * std::numbers::sqrt2));
 }
 
 TimePoint after(TimePoint from, Seconds time) {
@@ -66,7 +68,6 @@ Waiting waiting_of(const RequestShape& shape, const Fleet& fleet, TimePoint arri
   const ServiceClass& objective = fleet[shape.service_class];
   const auto output = static_cast<double>(shape.expected_output.value);
   const auto ttft_target = objective.ttft_target(shape.prompt);
-  const auto offset_target = ttft_target ? std::optional(*ttft_target + kTtftOffset) : std::nullopt;
   const auto tpot_target = objective.tpot_target(output);
   Waiting waiting{.model = shape.model,
                   .service_class = shape.service_class,
@@ -76,14 +77,15 @@ Waiting waiting_of(const RequestShape& shape, const Fleet& fleet, TimePoint arri
                   .gives_up = after(arrived, std::max(patience, objective.deadline.value_or(patience)))};
   double least_missed = 1;
   std::optional<Usd> least_work;
-  for (const Replica& replica : fleet.replicas) {
+  for (std::uint32_t i = 0; i < fleet.replicas.size(); ++i) {
+    const Replica& replica = fleet.replicas[i];
     if (fleet[replica.deployment].model != shape.model) continue;
-    const Alone alone = alone_on(shape, fleet, replica);
+    const Alone alone = alone_on(shape, fleet, ReplicaIndex{i});
     const Spread& spread = replica.errors[kind_of(shape.service_class, shape.prompt)];
     const double widest = std::max(spread.ttft, spread.tpot);
     if (!least_work || alone.work < *least_work) least_work = alone.work;
     const Seconds whole = alone.ttft + alone.tpot * output;
-    const double met = (1 - misses(offset_target, alone.ttft + kTtftOffset, spread.ttft)) *
+    const double met = (1 - misses(ttft_target, alone.ttft, spread.ttft, kTtftOffset)) *
                        (1 - misses(tpot_target, alone.tpot, spread.tpot)) *
                        (1 - misses(objective.deadline, whole, widest));
     least_missed = std::min(least_missed, 1 - met);

@@ -11,9 +11,10 @@ class BlockCost final : public BaselinePolicy {
 
  private:
   ReplicaIndex pick(const PlacementQuestion& question, std::span<const ReplicaIndex> feasible) override {
-    return least(question, feasible, [&](const Replica& replica) {
-      double tokens =
-          static_cast<double>((question.shape.prompt - replica.prefixes.cached(question.shape)).value);
+    return least(question, feasible, [&](ReplicaIndex index) {
+      const Replica& replica = question.fleet[index];
+      double tokens = static_cast<double>(
+          (question.shape.prompt - question.fleet.prefixes.cached(index, question.shape)).value);
       for (const InFlight& q : replica.in_flight) {
         tokens += q.context();
         if (!q.first_token) tokens += static_cast<double>((q.prompt - q.cached).value);

@@ -19,6 +19,7 @@ class CacheAware final : public BaselinePolicy {
   static constexpr double kBalanceRelative = 1.5;
 
   ReplicaIndex pick(const PlacementQuestion& question, std::span<const ReplicaIndex> feasible) override {
+    const PrefixIndex& prefixes = question.fleet.prefixes;
     const auto load = [&](ReplicaIndex replica) { return question.fleet[replica].in_flight.size(); };
     std::size_t fewest = load(feasible.front());
     std::size_t most = fewest;
@@ -30,15 +31,15 @@ class CacheAware final : public BaselinePolicy {
                             static_cast<double>(most) > kBalanceRelative * static_cast<double>(fewest);
     if (unbalanced) {
       return least(question, feasible,
-                   [](const Replica& replica) { return static_cast<double>(replica.in_flight.size()); });
+                   [&](ReplicaIndex replica) { return static_cast<double>(load(replica)); });
     }
-    const ReplicaIndex longest = least(question, feasible, [&](const Replica& replica) {
-      return -static_cast<double>(replica.prefixes.cached(question.shape).value);
+    const ReplicaIndex longest = least(question, feasible, [&](ReplicaIndex replica) {
+      return -static_cast<double>(prefixes.cached(replica, question.shape).value);
     });
-    const auto matched = static_cast<double>(question.fleet[longest].prefixes.cached(question.shape).value);
+    const auto matched = static_cast<double>(prefixes.cached(longest, question.shape).value);
     if (matched > kCacheThreshold * static_cast<double>(question.shape.prompt.value)) return longest;
     return least(question, feasible,
-                 [](const Replica& replica) { return static_cast<double>(replica.prefixes.blocks()); });
+                 [&](ReplicaIndex replica) { return static_cast<double>(prefixes.blocks(replica)); });
   }
 };
 

@@ -11,7 +11,8 @@ class LeastKv final : public BaselinePolicy {
 
  private:
   ReplicaIndex pick(const PlacementQuestion& question, std::span<const ReplicaIndex> feasible) override {
-    return least(question, feasible, [&](const Replica& replica) {
+    return least(question, feasible, [&](ReplicaIndex index) {
+      const Replica& replica = question.fleet[index];
       double tokens = 0;
       for (const InFlight& q : replica.in_flight) tokens += q.context();
       return tokens /

@@ -10,8 +10,9 @@ class LeastRequests final : public BaselinePolicy {
 
  private:
   ReplicaIndex pick(const PlacementQuestion& question, std::span<const ReplicaIndex> feasible) override {
-    return least(question, feasible,
-                 [](const Replica& replica) { return static_cast<double>(replica.in_flight.size()); });
+    return least(question, feasible, [&](ReplicaIndex replica) {
+      return static_cast<double>(question.fleet[replica].in_flight.size());
+    });
   }
 };
 

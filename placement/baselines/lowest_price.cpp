@@ -13,7 +13,8 @@ class LowestPrice final : public BaselinePolicy {
   static constexpr double kFull = 1e9;  // dollars an hour; a full replica is taken only when all are
 
   ReplicaIndex pick(const PlacementQuestion& question, std::span<const ReplicaIndex> feasible) override {
-    return least(question, feasible, [&](const Replica& replica) {
+    return least(question, feasible, [&](ReplicaIndex index) {
+      const Replica& replica = question.fleet[index];
       const auto requests = static_cast<double>(replica.in_flight.size());
       const double seats = question.fleet[replica.deployment].seats;
       const double price = to_usd_per_hour(question.fleet[replica.pool].per_device_hour).value;

@@ -26,8 +26,8 @@ class PinnedClasses final : public BaselinePolicy {
           std::ranges::count_if(fleet.pools, [price](const Pool& p) { return p.per_device_hour > price; });
       if (std::max<std::ptrdiff_t>(dearer_pools - extra_pools, 0) == dearer_classes) own_.push_back(replica);
     }
-    const auto requests = [](const Replica& replica) {
-      return static_cast<double>(replica.in_flight.size());
+    const auto requests = [&](ReplicaIndex replica) {
+      return static_cast<double>(fleet[replica].in_flight.size());
     };
     return least(question, own_.empty() ? feasible : std::span<const ReplicaIndex>(own_), requests);
   }

@@ -20,7 +20,7 @@ Verdict BaselinePolicy::choose(const PlacementQuestion& question) {
   if (feasible_.empty()) return {};
   const ReplicaIndex chosen = pick(question, feasible_);
   return {.kind = Verdict::Kind::kPlace,
-          .candidate = {.replica = chosen, .cached = question.fleet[chosen].prefixes.cached(question.shape)}};
+          .candidate = {.replica = chosen, .cached = question.fleet.prefixes.cached(chosen, question.shape)}};
 }
 
 double typical_throughput(const Deployment& deployment) {

@@ -56,7 +56,7 @@ ReplicaIndex least(const PlacementQuestion& question, std::span<const ReplicaInd
   double best = 0;
   std::uint64_t equals = 0;
   for (const ReplicaIndex replica : feasible) {
-    const double here = cost(question.fleet[replica]);
+    const double here = cost(replica);
     if (equals == 0 || here < best) {
       best = here;
       equals = 1;
@@ -66,7 +66,7 @@ ReplicaIndex least(const PlacementQuestion& question, std::span<const ReplicaInd
   }
   std::uint64_t skip = question.shape.tie_break % equals;
   for (const ReplicaIndex replica : feasible)
-    if (cost(question.fleet[replica]) <= best && skip-- == 0) return replica;
+    if (cost(replica) <= best && skip-- == 0) return replica;
   return feasible.front();
 }
 

@@ -18,10 +18,8 @@ class ShortestPredictedLatency final : public BaselinePolicy {
     const Decision decision =
         decide(question.shape, question.fleet, question.table, question.excluded, question.now, scratch_);
     const auto output = static_cast<double>(question.shape.expected_output.value);
-    return least(question, feasible, [&](const Replica& replica) {
-      const auto candidate = std::ranges::find_if(decision.candidates, [&](const Candidate& one) {
-        return &question.fleet[one.replica] == &replica;
-      });
+    return least(question, feasible, [&](ReplicaIndex replica) {
+      const auto candidate = std::ranges::find(decision.candidates, replica, &Candidate::replica);
       return (candidate->prediction.ttft + candidate->prediction.tpot * output).count();
     });
   }

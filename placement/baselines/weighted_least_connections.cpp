@@ -10,7 +10,8 @@ class WeightedLeastConnections final : public BaselinePolicy {
 
  private:
   ReplicaIndex pick(const PlacementQuestion& question, std::span<const ReplicaIndex> feasible) override {
-    return least(question, feasible, [&](const Replica& replica) {
+    return least(question, feasible, [&](ReplicaIndex index) {
+      const Replica& replica = question.fleet[index];
       return static_cast<double>(replica.in_flight.size() + 1) /
              typical_throughput(question.fleet[replica.deployment]);
     });

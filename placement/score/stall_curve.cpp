@@ -68,7 +68,8 @@ float StallCurve::at(float stall_seconds) const {
   constexpr std::uint32_t kRest = (1U << kOneMantissaBit) - 1;
   constexpr std::uint32_t kOne = std::bit_cast<std::uint32_t>(1.0F) >> kOneMantissaBit;
   constexpr float kJustBelowLast = 32'767.998F;  // 2^15 less the last bit
-  const float units = std::min(std::max(stall_seconds, 0.0F) / kUnit + 1, kJustBelowLast);
+  // In this order no comparison is true of what is not a number: it reads as no stall, never beyond the end.
+  const float units = std::min(kJustBelowLast, std::max(0.0F, stall_seconds) / kUnit + 1);
   const auto bits = std::bit_cast<std::uint32_t>(units);
   const std::size_t below = (bits >> kOneMantissaBit) - kOne;
   const float to_next =

@@ -139,8 +139,8 @@ ReferenceScene reference_scene(CapacityKind capacity, const SceneFaults& faults)
       fleet.deployments.push_back(std::move(deployment));
       Replica replica{.name = name, .pool = pool, .deployment = {number}};
       replica.health.probe_succeeded({}, {});
-      replica.prefixes = PrefixCache{Tokens{kv_tokens}};
       fleet.replicas.push_back(std::move(replica));
+      fleet.prefixes.add_replica(Tokens{kv_tokens});
     }
   }
   return {

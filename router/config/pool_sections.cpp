@@ -119,15 +119,17 @@ void read_replica(Section& section, PoolIndex pool, std::optional<std::uint32_t>
   section.read_into("api_key_env", secret_in_environment, access.endpoint.api_key);
   const auto deployment = section.demanded("deployment", draft.deployments);
   replica.deployment = DeploymentIndex{deployment.value_or(0)};
+  Tokens kv_tokens{0};
   if (deployment && draft.deployments.usable(*deployment)) {
     if (pool_device) check_device(section, draft, *deployment, fleet.devices[*pool_device].name);
     const Capacity& capacity = fleet.deployments[*deployment].capacity;
     replica.errors = initial_errors(fleet.deployments[*deployment].speed_basis);
-    replica.prefixes = PrefixCache{Tokens{capacity.kv_pool.value / capacity.kv_per_token.value}};
+    kv_tokens = {capacity.kv_pool.value / capacity.kv_per_token.value};
   }
   section.finish();
   draft.replicas.define(section, "name", replica.name, section.ok());
   fleet.replicas.push_back(std::move(replica));
+  fleet.prefixes.add_replica(kv_tokens);
   draft.config.access.push_back(std::move(access));
 }
 

@@ -56,7 +56,7 @@ class FleetBuilder {
     fleet_.deployments.push_back(deployment);
     Replica replica{.name = spec.name, .pool = {n}, .deployment = {n}};
     replica.health.probe_succeeded(kNow, kNow);
-    replica.prefixes = PrefixCache{Tokens{1'000'000}};
+    fleet_.prefixes.add_replica(Tokens{1'000'000});
     replica.prefill_share_at = replica.read_at = kNow;
     fleet_.replicas.push_back(std::move(replica));
     return {n};

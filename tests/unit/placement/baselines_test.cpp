@@ -151,7 +151,7 @@ TEST(Baselines, CacheAwareFollowsALongMatchUntilTheFleetIsOutOfBalance) {
   const ReplicaIndex cold = builder.add({.name = "cold"});
   RequestShape shape = request(1000, 10);
   shape.prefix = {1, 2, 3};
-  builder.fleet().replicas[warm.value].prefixes.hold(shape, {});
+  builder.fleet().prefixes.hold(warm, shape, {});
   EXPECT_EQ(chosen(*cache_aware(), shape, builder.fleet()), warm);
   builder.decoding(warm, 64, Tokens{1}, 10);
   EXPECT_EQ(chosen(*cache_aware(), shape, builder.fleet()), warm);
@@ -165,7 +165,7 @@ TEST(Baselines, CacheAwareWithoutAMatchTakesWhoCachesLeast) {
   const ReplicaIndex empty = builder.add({.name = "empty"});
   RequestShape other = request(1000, 10);
   other.prefix = {7, 8, 9};
-  builder.fleet().replicas[full.value].prefixes.hold(other, {});
+  builder.fleet().prefixes.hold(full, other, {});
   builder.decoding(empty, 3, Tokens{1}, 10);
   EXPECT_EQ(chosen(*cache_aware(), request(1000, 10), builder.fleet()), empty);
 }
@@ -176,7 +176,7 @@ TEST(Baselines, BlockCostWeighsMissingBlocksAgainstActiveOnes) {
   const ReplicaIndex cold = builder.add({.name = "cold"});
   RequestShape shape = request(1000, 10);
   shape.prefix = {1, 2, 3};  // 768 tokens
-  builder.fleet().replicas[warm.value].prefixes.hold(shape, {});
+  builder.fleet().prefixes.hold(warm, shape, {});
   builder.decoding(warm, 7, Tokens{1}, 10);  // of 101 tokens each
   EXPECT_EQ(chosen(*block_cost(), shape, builder.fleet()), warm);
   builder.decoding(warm, 1, Tokens{1}, 10);

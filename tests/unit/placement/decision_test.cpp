@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/allocations.hpp"
 #include "tests/support/fleet_builder.hpp"
 
 namespace fareway {
@@ -90,7 +91,7 @@ TEST(Decide, TheNextTurnOfASessionStaysUnlessMovingIsCheaper) {
   turn.session = 42;
   EXPECT_EQ(decide(turn, builder.fleet(), {}, kNow).chosen, other);
 
-  builder.fleet().replicas[home.value].prefixes.hold(turn, {});
+  builder.fleet().prefixes.hold(home, turn, {});
   const Decision next = decide(turn, builder.fleet(), {}, kNow);
   EXPECT_EQ(next.chosen, home) << "nearly ten seconds of prefill are saved there";
   EXPECT_EQ(next.candidates[home.value].cached, Tokens{39 * kBlockTokens});
@@ -248,6 +249,61 @@ TEST_P(DecideProperties, ChoosesTheCheapestFeasibleCandidate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DecideProperties, ::testing::Range(1U, 21U));
+
+/// A fleet of `replicas`, each with requests in flight and with the heads of some prompts.
+class ManyCandidates : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  FleetBuilder builder;
+  std::vector<RequestShape> shapes;
+
+  void SetUp() override {
+    std::mt19937_64 random{GetParam()};
+    for (int i = 0; i < 8; ++i) {
+      shapes.push_back(request(static_cast<std::int64_t>(300 + random() % 9000), 200));
+      shapes.back().session = i % 2 == 0 ? random() : 0;
+      for (std::int64_t block = 0; block < shapes.back().prompt.value / kBlockTokens; ++block)
+        shapes.back().prefix.push_back(random());
+    }
+    for (std::size_t i = 0; i < GetParam(); ++i) {
+      const ReplicaIndex replica = builder.add({.name = "r", .usd_per_hour = 1 + static_cast<double>(i % 7)});
+      builder.decoding(replica, static_cast<int>(i % 5), {50}, 200);
+      builder.fleet().prefixes.hold(replica, shapes[random() % shapes.size()], {100});
+    }
+    for (ServiceClass& service_class : builder.fleet().classes) service_class.miss_per_second = {0.01};
+  }
+};
+
+TEST_P(ManyCandidates, AreChosenFromWithoutAnyAllocationOnceTheScratchHasGrown) {
+  const CandidateTable table{builder.fleet(), kNow};
+  DecisionScratch scratch;
+  const auto chosen = [&](const RequestShape& shape) {
+    return choose(shape, builder.fleet(), table, {}, kNow, scratch).chosen.has_value();
+  };
+  for (const RequestShape& shape : shapes) ASSERT_TRUE(chosen(shape));
+  const std::size_t before = testing::allocations();
+  bool all = true;
+  for (const RequestShape& shape : shapes) all = chosen(shape) && all;
+  EXPECT_EQ(testing::allocations(), before);
+  EXPECT_TRUE(all);
+}
+
+TEST_P(ManyCandidates, LeaveNothingButNumbersInAnyLaneAlsoWhereThereIsNoCandidate) {
+  const CandidateTable table{builder.fleet(), kNow};
+  DecisionScratch scratch;
+  for (const RequestShape& shape : shapes) {
+    for (const ClassIndex service_class : {FleetBuilder::kInteractive, FleetBuilder::kBatch}) {
+      RequestShape asked = shape;
+      asked.service_class = service_class;
+      ASSERT_TRUE(choose(asked, builder.fleet(), table, {}, kNow, scratch).chosen);
+      for (const TileScore& tile : scratch.tiles)
+        for (const FloatLanes* lanes : {&tile.prefill, &tile.added_work, &tile.ttft, &tile.tpot,
+                                        &tile.miss_probability, &tile.gpu, &tile.own_miss, &tile.others_miss})
+          for (const float value : *lanes) ASSERT_TRUE(std::isfinite(value));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ManyCandidates, ::testing::Values(1, 15, 16, 17, 100));
 
 }  // namespace
 }  // namespace fareway

@@ -92,9 +92,9 @@ TEST_F(LiveFleetTest, AnEngineThatRestartedHasAnEmptyCache) {
   shape.session = 9;
   const Flight flight = begin(shape, kNow);
   fleet.apply(flight.replica, {.generated_tokens = 5000}, kNow + seconds{1}, kNow + seconds{1});
-  EXPECT_GT(fleet.fleet()[flight.replica].prefixes.cached(shape), Tokens{0});
+  EXPECT_GT(fleet.fleet().prefixes.cached(flight.replica, shape), Tokens{0});
   fleet.apply(flight.replica, {.generated_tokens = 3}, kNow + seconds{2}, kNow + seconds{2});
-  EXPECT_EQ(fleet.fleet()[flight.replica].prefixes.cached(shape), Tokens{0});
+  EXPECT_EQ(fleet.fleet().prefixes.cached(flight.replica, shape), Tokens{0});
 }
 
 TEST_F(LiveFleetTest, LearnsTtftErrorsAndTokenRatiosFromWholeAnswersOnly) {

@@ -61,7 +61,7 @@ TEST(Prediction, CachedTokensAreNotPrefilled) {
   const ReplicaIndex a = builder.add({.name = "a"});
   RequestShape shape = request(300, 10);
   shape.session = 1;
-  builder.fleet().replicas[0].prefixes.hold(shape, {});
+  builder.fleet().prefixes.hold({0}, shape, {});
   const Candidate candidate = weighed(builder, a, shape);
   EXPECT_EQ(candidate.cached, Tokens{256});
   EXPECT_NEAR(candidate.prediction.ttft.count(), 0.010 + 0.044, 1e-6);
@@ -222,7 +222,7 @@ TEST_F(OthersMissDollars, DoNotCountTheStallOfCachedTokens) {
   RequestShape shape = request(2060, 10);
   shape.session = 1;
   const double uncached = dollars(a, shape);
-  builder.fleet().replicas[0].prefixes.hold(shape, {});
+  builder.fleet().prefixes.hold({0}, shape, {});
   EXPECT_LT(dollars(a, shape), 0.1 * uncached);
 }
 

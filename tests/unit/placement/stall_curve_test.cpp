@@ -1,5 +1,7 @@
 #include "placement/score/stall_curve.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/exact_score.hpp"
@@ -31,6 +33,14 @@ TEST(StallCurve, BeginsAtNoStallAndIsLevelBeyondItsLastPoint) {
   curve.usd.front() = 5;
   EXPECT_EQ(curve.at(0), 5);
   EXPECT_EQ(curve.at(-1), 5);
+}
+
+TEST(StallCurve, IsReadWithinItsPointsWhateverIsAsked) {
+  StallCurve curve;
+  curve.usd.fill(2);
+  for (const float odd : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity()})
+    EXPECT_EQ(curve.at(odd), 2);
 }
 
 class CurveOfOne : public ::testing::Test {

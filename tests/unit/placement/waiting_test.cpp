@@ -39,7 +39,7 @@ TEST(WaitingOf, ACachedPrefixLeavesMoreTime) {
   RequestShape turn = request(2000, 10);
   EXPECT_LT(left(waiting_of(turn, builder.fleet(), kNow, kPatience)), 0.2) << "2 s of prefill";
   for (BlockKey key = 1; key <= 7; ++key) turn.prefix.push_back(key);
-  builder.fleet().replicas[home.value].prefixes.hold(turn, {});
+  builder.fleet().prefixes.hold(home, turn, {});
   EXPECT_GT(left(waiting_of(turn, builder.fleet(), kNow, kPatience)), 0.8);
 }
 

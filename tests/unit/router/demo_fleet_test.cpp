@@ -170,7 +170,7 @@ TEST_F(DemoFleet, ASessionsNextTurnStaysWhereItsCacheIsUnlessMovingIsCheaper) {
   turn.session = 7;
   const std::string favourite = chosen(decide_now(turn));
   const std::string home = favourite == "b300-glm" ? "mi355x-glm" : "b300-glm";
-  fleet.replicas[replica(home).value].prefixes.hold(turn, {300});
+  fleet.prefixes.hold(replica(home), turn, {300});
   turn.prompt = {60'400};
   const Decision next = decide_now(turn);
   EXPECT_EQ(chosen(next), home) << "60,000 tokens of prefill are saved there";

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstddef>
+
+namespace fareway::testing {
+
+/// Calls of operator new since the program began, on all threads. Link tests/support/allocations.cpp, which
+/// replaces operator new by one that counts.
+std::size_t allocations();
+
+}  // namespace fareway::testing
