@@ -274,6 +274,8 @@ Task<Exchange::Attempt> Exchange::await_head() {
 
 Task<Exchange::Attempt> Exchange::judge_head() {
   const unsigned status = state_.upstream->answer().status();
+  const bool without_body = state_.upstream->answer().done();
+  if (status / 100 == 2 && without_body) co_return Attempt::kSilent;  // a 204, or a length of 0
   if (status / 100 == 2) co_return co_await relay();
   if (status == 429 || status >= 500) co_return Attempt::kRefused;
   if (status == 401 || status == 403 || status < 400) {

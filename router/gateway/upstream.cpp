@@ -68,6 +68,10 @@ Task<bool> UpstreamConnection::readable_until(std::function<bool()> take_some) {
 }
 
 UpstreamConnection::Taken UpstreamConnection::take() {
+  if (answered()) {
+    body_ = {};
+    return Taken::kDone;
+  }
   const bool decode_only = std::exchange(undecoded_, false);
   const std::size_t kept = carry_.size();
   std::span<char> room(scratch_.input);

@@ -41,7 +41,7 @@ class UpstreamConnection {
   /// close.
   Task<bool> readable_until(std::function<bool()> take_some);
   /// Waiting is of no use: something may be there to take.
-  bool maybe_readable() const { return undecoded_ || socket_.maybe_readable(); }
+  bool maybe_readable() const { return undecoded_ || answered() || socket_.maybe_readable(); }
   /// One non-blocking read, decoded. `body` is what it held of the body: one piece, valid until the next
   /// suspension. Stops behind the head once, so that the caller can look at it; what follows is taken by the
   /// next call.
@@ -61,6 +61,8 @@ class UpstreamConnection {
 
  private:
   Taken decode(std::string_view bytes);
+  /// The answer is whole, which it is with its head where it has no body.
+  bool answered() const { return answer_ && answer_->done(); }
 
   std::optional<Socket> connecting_;
   LoopSocket socket_;

@@ -107,7 +107,7 @@ TEST(KF08, E_TooManyRequestsLikewise) {
 TEST(KF08, F_AttemptsOfOneRequestAreBounded) {
   std::vector<std::unique_ptr<ScriptedBackend>> engines;
   std::vector<std::uint16_t> ports;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 4; ++i) {
     engines.push_back(
         std::make_unique<ScriptedBackend>(ScriptedBackend::answering(status_answer("500 Oops"))));
     ports.push_back(engines.back()->port());

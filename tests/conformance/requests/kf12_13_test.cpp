@@ -151,13 +151,24 @@ TEST(KF13, C_Http10WithKeepAliveIsUsedAgain) {
 }
 
 TEST(KF13, E_AnswersWithoutABodyAreNotWaitedFor) {
-  for (const char* status : {"204 No Content", "304 Not Modified"}) {
-    ScriptedBackend engine(
-        ScriptedBackend::answering("HTTP/1.1 " + std::string(status) + "\r\nContent-Length: 5\r\n\r\n"));
+  for (const char* head :
+       {"204 No Content\r\nContent-Length: 5", "304 Not Modified\r\nContent-Length: 5", "204 No Content",
+        "200 OK\r\nContent-Length: 0", "200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 0"}) {
+    ScriptedBackend engine(ScriptedBackend::answering("HTTP/1.1 " + std::string(head) + "\r\n\r\n"));
     RunningGateway gateway({.replicas = {engine.port()}});
-    EXPECT_EQ(ask(gateway, kPlainBody).status(), 502) << status;
-    EXPECT_EQ(ask(gateway, kPlainBody).status(), 502) << status;
+    for (const std::string_view body : {kPlainBody, kStreamBody}) {
+      const RawAnswer answer = ask(gateway, body);
+      EXPECT_EQ(answer.status(), 502) << head;
+      EXPECT_THAT(answer.body, HasSubstr("\"error\"")) << "an empty answer looks like a silent model";
+    }
   }
+}
+
+TEST(KF13, E_ErrorWithoutABodyReachesTheClient) {
+  ScriptedBackend engine(ScriptedBackend::answering("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"));
+  RunningGateway gateway({.replicas = {engine.port()}});
+  EXPECT_EQ(ask(gateway, kPlainBody).status(), 400);
+  EXPECT_EQ(ask(gateway, kPlainBody).status(), 400);
 }
 
 TEST(KF13, F_InterimAnswersAreSkipped) {
