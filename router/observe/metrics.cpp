@@ -11,7 +11,10 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "router/observe/families.hpp"
 #include "router/observe/learning_metrics.hpp"
+#include "router/observe/queue_metrics.hpp"
+#include "router/observe/scaling_metrics.hpp"
 #include "router/observe/series.hpp"
 
 namespace fareway {
@@ -24,10 +27,7 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-// Roughly geometric, and beyond what the longest allowed request takes: a quantile above the last bound reads
-// as that bound, and a long prompt on a busy replica takes minutes to its first token.
-const Histogram::BucketBoundaries kTtftSeconds{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,   2.5,
-                                               5,    10,    20,   40,  80,   160, 300, 600};
+// Roughly geometric, too.
 const Histogram::BucketBoundaries kTpotSeconds{0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06,
                                                0.08,   0.1,   0.15, 0.25,  0.5,  1,    2,    4};
 const Histogram::BucketBoundaries kDurationSeconds{0.05, 0.1, 0.25, 0.5, 1,   2.5, 5,    10,   20,
@@ -38,16 +38,6 @@ const Histogram::BucketBoundaries kDecisionSeconds{1e-6, 2e-6, 5e-6, 1e-5, 2e-5,
 constexpr std::array kOutcomes{Outcome::kComplete, Outcome::kIncomplete, Outcome::kClientClosed,
                                Outcome::kEngineError, Outcome::kFailed};
 constexpr const char* kNoPool = "none";
-
-Family<Counter>& counters(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
-}
-Family<Gauge>& gauges(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
-}
-Family<Histogram>& histograms(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
-}
 
 /// What the requests of one model and class measured on one pool.
 struct Measures {
@@ -78,19 +68,6 @@ struct ReplicaSeries {
   FollowedDollars charged;
   FollowedDollars idle;
   Gauge* unsettled;
-};
-
-/// What waits of one model and class.
-struct QueueSeries {
-  Gauge* requests;
-  Gauge* bytes;
-};
-
-/// What is advised of one model's replicas in one pool.
-struct ScalingSeries {
-  Gauge* take_in{nullptr};
-  Gauge* let_go{nullptr};
-  Gauge* gain{nullptr};
 };
 
 struct ModelSeries {
@@ -138,15 +115,10 @@ struct Metrics::Families {
   Histogram* decision;
   std::unique_ptr<Reasons> refused;
   std::unique_ptr<Reasons> retries;
-  std::vector<QueueSeries> queues;      // by (model, class)
-  std::vector<Histogram*> queue_waits;  // by class
-  std::unique_ptr<Reasons> queue_left;
-  std::vector<ScalingSeries> scaling;  // by (model, pool); gauges where the pool runs the model
-  std::vector<Gauge*> scaling_misses;  // by model
+  QueueMetrics queue;
+  ScalingMetrics scaling;
 
  private:
-  void add_queues(prometheus::Registry& registry, const Fleet& fleet);
-  void add_scaling(prometheus::Registry& registry, const Fleet& fleet);
   void add_requests(prometheus::Registry& registry, const Fleet& fleet);
   void add_models(prometheus::Registry& registry, const Fleet& fleet);
   void add_replicas(prometheus::Registry& registry, const Fleet& fleet);
@@ -157,58 +129,15 @@ struct Metrics::Families {
 };
 
 Metrics::Families::Families(prometheus::Registry& registry, const Fleet& fleet)
-    : classes(fleet.classes.size()), pools(fleet.pools.size()) {
+    : classes(fleet.classes.size()),
+      pools(fleet.pools.size()),
+      queue(registry, fleet),
+      scaling(registry, fleet) {
   for (std::uint32_t i = 0; i < pools; ++i) pool_named.emplace(fleet.pools[i].name, PoolIndex{i});
   add_requests(registry, fleet);
   add_models(registry, fleet);
   add_replicas(registry, fleet);
   add_router(registry);
-  add_queues(registry, fleet);
-  add_scaling(registry, fleet);
-}
-
-void Metrics::Families::add_scaling(prometheus::Registry& registry, const Fleet& fleet) {
-  auto& advice = gauges(registry, "fareway_scaling_advice_replicas",
-                        "Replicas of the model that should be taken in or let go in the pool: 1 or 0.");
-  auto& gain = gauges(registry, "fareway_scaling_gain_usd_per_hour",
-                      "What following the advice is worth; 0 without any.");
-  auto& misses = gauges(registry, "fareway_scaling_misses_usd_per_hour",
-                        "Dollars of misses expected of the model's requests, corrected by those seen.");
-  const auto runs = pools_by_model(fleet);
-  for (std::uint32_t model = 0; model < fleet.models.size(); ++model) {
-    scaling_misses.push_back(&misses.Add({{"model", fleet.models[model].name}}));
-    for (std::size_t pool = 0; pool < pools; ++pool) {
-      ScalingSeries series;
-      const Labels labels{{"model", fleet.models[model].name}, {"pool", fleet.pools[pool].name}};
-      const auto change = [&](const char* which) {
-        Labels more = labels;
-        more.emplace("change", which);
-        return more;
-      };
-      if (runs[model][pool])
-        series = {&advice.Add(change("take_in")), &advice.Add(change("let_go")), &gain.Add(labels)};
-      scaling.push_back(series);
-    }
-  }
-}
-
-void Metrics::Families::add_queues(prometheus::Registry& registry, const Fleet& fleet) {
-  auto& requests = gauges(registry, "fareway_queue_requests", "Requests that wait for a replica.");
-  auto& bytes = gauges(registry, "fareway_queue_bytes", "Memory that the bodies of waiting requests take.");
-  auto& waits = histograms(registry, "fareway_queue_wait_seconds",
-                           "How long requests waited, however that ended; only those that did wait.");
-  for (const Model& model : fleet.models) {
-    for (const ServiceClass& service_class : fleet.classes) {
-      const Labels labels{{"model", model.name}, {"class", service_class.name}};
-      queues.push_back({&requests.Add(labels), &bytes.Add(labels)});
-    }
-  }
-  for (const ServiceClass& service_class : fleet.classes)
-    queue_waits.push_back(&waits.Add({{"class", service_class.name}}, kTtftSeconds));
-  queue_left = std::make_unique<Reasons>(
-      counters(registry, "fareway_queue_left_total", "Requests that no longer wait, by how that ended."),
-      std::initializer_list<const char*>{"placed", "client_closed", "shutting_down", "waited_too_long",
-                                         "displaced"});
 }
 
 // Series exist only for pools that run the model: their number follows the replicas, not models × pools.
@@ -425,13 +354,10 @@ void Metrics::request_refused(std::string_view reason_literal) {
   families_->refused->increment(reason_literal);
 }
 void Metrics::waited(ClassIndex service_class, Seconds time, std::string_view how_literal) {
-  families_->queue_waits[service_class.value]->Observe(time.count());
-  families_->queue_left->increment(how_literal);
+  families_->queue.waited(service_class, time, how_literal);
 }
 void Metrics::queue_depth(ModelIndex model, ClassIndex service_class, const AdmissionQueue::Depth& depth) {
-  const QueueSeries& series = families_->queues[model.value * families_->classes + service_class.value];
-  series.requests->Set(static_cast<double>(depth.requests));
-  series.bytes->Set(static_cast<double>(depth.bytes));
+  families_->queue.depth(model, service_class, depth);
 }
 void Metrics::retried(std::string_view reason_literal) {
   families_->retries->increment(reason_literal);
@@ -446,18 +372,7 @@ void Metrics::decision_took(Seconds time) {
   families_->decision->Observe(time.count());
 }
 void Metrics::scaling_advised(const ScalingAdvisor& advisor, const Fleet& fleet) {
-  for (const ScalingSeries& series : families_->scaling)
-    for (Gauge* gauge : {series.take_in, series.let_go, series.gain})
-      if (gauge != nullptr) gauge->Set(0);
-  for (const FleetAdvice& advice : advisor.standing()) {
-    const ScalingSeries& series =
-        families_->scaling[advice.model.value * families_->pools + advice.pool.value];
-    const bool take_in = advice.kind == ScalingAdvice::Kind::kTakeIn;
-    (take_in ? series.take_in : series.let_go)->Set(1);
-    series.gain->Set(advice.gain_per_second.value * 3600);
-  }
-  for (std::uint32_t model = 0; model < fleet.models.size(); ++model)
-    families_->scaling_misses[model]->Set(advisor.misses_per_second({model}).value * 3600);
+  families_->scaling.advised(advisor, fleet);
 }
 void Metrics::ledger_backlog(std::size_t rows) {
   families_->backlog->Set(static_cast<double>(rows));

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "tests/conformance/conformance.hpp"
+#include "tests/support/engine_scripts.hpp"
 
 namespace fareway::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/conformance/conformance.hpp"
+#include "tests/support/engine_scripts.hpp"
 
 namespace fareway::testing {
 namespace {

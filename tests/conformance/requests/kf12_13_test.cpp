@@ -1,6 +1,6 @@
 // Two framings in one message, and engines with old or odd framing.
 
-#include "tests/conformance/conformance.hpp"
+#include "tests/support/engine_scripts.hpp"
 
 namespace fareway::testing {
 namespace {
@@ -69,8 +69,13 @@ TEST(KF12, G_FieldsThatReadInTwoWays) {
   for (const std::string& lines :
        {std::string("X-A: b\r\n c\r\n"), std::string("X-A: b\0c\r\n", 10), std::string("X-A: b\rc\r\n"),
         std::string("X A: b\r\n"), std::string(": b\r\n"), std::string("X-A\r\n"), std::string(" X-A: b\r\n"),
-        std::string("X-A\t: b\r\n"), std::string("X-(A): b\r\n")})
+        std::string("X-A\t: b\r\n"), std::string("X-(A): b\r\n"), std::string("Host: y\r\n"),
+        std::string("Authorization: Bearer other\r\n")})
     expect_refused(head_with(lines + "Content-Length: 2\r\n") + "{}");
+}
+
+TEST(KF12, G_RequestWithoutAHost) {
+  expect_refused("POST /v1/chat/completions HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n");
 }
 
 TEST(KF12, G_RequestLinesThatReadInTwoWays) {

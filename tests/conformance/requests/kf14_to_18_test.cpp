@@ -1,6 +1,6 @@
 // Keys, large and deep bodies, model names.
 
-#include "tests/conformance/conformance.hpp"
+#include "tests/support/engine_scripts.hpp"
 
 namespace fareway::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "tests/conformance/conformance.hpp"
+#include "tests/support/engine_scripts.hpp"
 
 namespace fareway::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/running_gateway.hpp"
+#include "tests/support/engine_scripts.hpp"
 
 namespace fareway::testing {
 namespace {
@@ -18,36 +18,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-/// Takes one request, sends `bytes`, then ends the connection with a FIN or a reset.
-enum class Ending { kFin, kReset };
-ScriptedBackend::Script breaking_off(std::string bytes, Ending ending = Ending::kReset) {
-  return [bytes = std::move(bytes), ending](RawConnection& connection, ScriptedBackend& backend) {
-    if (!backend.take_request(connection)) return;
-    connection.send(bytes);
-    if (ending == Ending::kFin) return;
-    connection.wait_until_read();
-    connection.reset();
-  };
-}
-
-/// Takes one request, sends `bytes`, and tells when its peer closes.
-struct Watched {
-  std::promise<bool> closed;
-  ScriptedBackend::Script script(std::string bytes) {
-    return [this, bytes = std::move(bytes)](RawConnection& connection, ScriptedBackend& backend) {
-      if (!backend.take_request(connection)) return;
-      connection.send(bytes);
-      closed.set_value(connection.closes_within(5s));
-    };
-  }
-};
-
-RawAnswer ask(RunningGateway& gateway, std::string_view body) {
-  RawConnection client = gateway.connect();
-  client.send(post(body));
-  return read_answer(client);
-}
 
 TEST(GatewayRetry, GoesToAnotherReplicaWhereTheFirstOneRefusesTheConnection) {
   ScriptedBackend second(ScriptedBackend::answering(chat_answer(1, 1)));
@@ -201,7 +171,7 @@ TEST(GatewayBrokenAnswer, OfKnownLengthIsNotPassedOffAsWhole) {
 }
 
 TEST(GatewayTimeouts, NameTheLimitThatPassed) {
-  Watched silent;
+  Held silent;
   ScriptedBackend engine(silent.script(""));
   RunningGateway gateway({.replicas = {engine.port()},
                           .adjust = [](Config& config) { config.limits.first_byte_timeout = 150ms; }});
@@ -212,7 +182,7 @@ TEST(GatewayTimeouts, NameTheLimitThatPassed) {
 }
 
 TEST(GatewayTimeouts, DoNotTakeKeepAlivesForAFirstToken) {
-  Watched pinging;
+  Held pinging;
   ScriptedBackend engine(pinging.script(std::string(kSseHead) + chunk(": ping\n\n")));
   RunningGateway gateway(
       {.replicas = {engine.port()}, .adjust = [](Config& config) { config.limits.first_byte_timeout = 1s; }});
@@ -222,7 +192,7 @@ TEST(GatewayTimeouts, DoNotTakeKeepAlivesForAFirstToken) {
 }
 
 TEST(GatewayTimeouts, EndAStreamThatGoesSilent) {
-  Watched silent;
+  Held silent;
   ScriptedBackend engine(silent.script(std::string(kSseHead) + chunk(event("A"))));
   RunningGateway gateway(
       {.replicas = {engine.port()}, .adjust = [](Config& config) { config.limits.idle_timeout = 150ms; }});
@@ -233,7 +203,7 @@ TEST(GatewayTimeouts, EndAStreamThatGoesSilent) {
 }
 
 void leave_in_mid_stream(bool by_reset) {
-  Watched watched;
+  Held watched;
   ScriptedBackend engine(watched.script(std::string(kSseHead) + chunk(event("A")) + chunk(event("B"))));
   RunningGateway gateway({.replicas = {engine.port()}});
   {
@@ -260,7 +230,7 @@ TEST(GatewayClientLeaves, ByResetToo) {
 }
 
 TEST(GatewayClientLeaves, BeforeTheFirstByteAndIsChargedNothing) {
-  Watched watched;
+  Held watched;
   ScriptedBackend engine(watched.script(""));
   RunningGateway gateway({.replicas = {engine.port()}});
   {
@@ -359,7 +329,7 @@ TEST(GatewayDrain, LetsAStreamFinishAndTakesNothingNew) {
 }
 
 TEST(GatewayDrain, CutsWhatIsLeftAsAnError) {
-  Watched watched;
+  Held watched;
   ScriptedBackend engine(watched.script(std::string(kSseHead) + chunk(event("A"))));
   RunningGateway gateway({.replicas = {engine.port()}});
   RawConnection client = gateway.connect();

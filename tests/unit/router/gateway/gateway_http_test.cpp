@@ -21,45 +21,6 @@ std::string with_lines(std::string_view lines, std::string_view rest, std::strin
          std::string(kKey) + "\r\n" + std::string(lines) + "\r\n" + std::string(rest);
 }
 
-class Smuggling : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(Smuggling, IsRefusedAndNothingIsForwarded) {
-  ScriptedBackend engine(ScriptedBackend::answering(chat_answer(1, 1)));
-  RunningGateway gateway({.replicas = {engine.port()}});
-  RawConnection client = gateway.connect();
-  client.send(GetParam());
-  const RawAnswer answer = read_answer(client);
-  EXPECT_EQ(answer.status(), 400) << GetParam();
-  EXPECT_EQ(client.read_to_end(), "") << "a second answer";
-  EXPECT_THAT(engine.requests(), IsEmpty());
-}
-
-const std::string kHidden = "0\r\n\r\nGET /admin HTTP/1.1\r\nHost: x\r\n\r\n";
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, Smuggling,
-    ::testing::Values(with_lines("Content-Length: 37\r\nTransfer-Encoding: chunked\r\n", kHidden),
-                      with_lines("Transfer-Encoding: chunked\r\nContent-Length: 37\r\n", kHidden),
-                      with_lines("Transfer-Encoding: gzip\r\nContent-Length: 5\r\n", "hello"),
-                      with_lines("Content-Length: 5\r\nTransfer-Encoding: gzip\r\n", "hello"),
-                      with_lines("Transfer-Encoding: chunked, identity\r\n", kHidden),
-                      with_lines("Transfer-Encoding: gzip, chunked\r\n", kHidden),
-                      with_lines("Transfer-Encoding: xchunked\r\n", kHidden),
-                      with_lines("Transfer-Encoding : chunked\r\n", kHidden),
-                      with_lines("Transfer-Encoding:\r\n chunked\r\n", kHidden),
-                      with_lines("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", kHidden),
-                      with_lines("Content-Length: 5\r\nContent-Length: 6\r\n", "hello"),
-                      with_lines("Content-Length: +5\r\n", "hello"),
-                      with_lines("Content-Length: 0x5\r\n", "hello"),
-                      with_lines("Content-Length: -1\r\n", "hello"),
-                      with_lines("Content-Length: 5, 6\r\n", "hello"),
-                      with_lines("Content-Length: 111111111111111111111111111111\r\n", "hello"),
-                      with_lines("Transfer-Encoding: chunked\r\n", kHidden, "1.0"),
-                      with_lines("X-A: b\r\n c\r\nContent-Length: 2\r\n", "{}"),
-                      with_lines(std::string("X-A: b\0c\r\n", 10), "{}"), with_lines("X-A: b\rc\r\n", "{}"),
-                      with_lines("X A: b\r\n", "{}"), with_lines("Authorization: Bearer other\r\n", "{}"),
-                      with_lines("Host: y\r\n", "{}"),
-                      "POST /v1/chat/completions HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n"));
-
 TEST(GatewayHttp, TakesAChunkedRequestAndForwardsItWithALength) {
   ScriptedBackend engine(ScriptedBackend::answering(chat_answer(1, 1)));
   RunningGateway gateway({.replicas = {engine.port()}});
