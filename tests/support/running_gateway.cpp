@@ -7,6 +7,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <prometheus/text_serializer.h>
 #include <sqlite3.h>
 
 #include "router/gateway/auth.hpp"
@@ -187,6 +188,10 @@ bool RunningGateway::waits_for_queue(std::size_t count) {
     }
     return waiting == static_cast<double>(count);
   });
+}
+
+std::string RunningGateway::metrics_page() const {
+  return prometheus::TextSerializer().Serialize(registry_.Collect());
 }
 
 void RunningGateway::reload_certificates() {

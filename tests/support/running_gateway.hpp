@@ -66,6 +66,8 @@ class RunningGateway {
   bool settles_down();
   /// Waits until so many requests wait for a replica; false after ten seconds.
   bool waits_for_queue(std::size_t count);
+  /// What a scrape shows.
+  std::string metrics_page() const;
   /// On the gateway's thread; what it throws is rethrown here.
   void reload_certificates();
   void drain_and_wait();
