@@ -14,8 +14,17 @@ constexpr std::array<std::pair<std::string_view, Api>, 5> kApis{{{"/v1/chat/comp
                                                                  {"/v1/messages", Api::kMessages}}};
 constexpr std::string_view kModels = "/v1/models";
 
-std::string_view without_query(std::string_view target) {
-  return target.substr(0, target.find_first_of("?#"));
+/// Base paths under which other gateways offer the same API, so that clients need another host only.
+constexpr std::array<std::string_view, 2> kBasePaths{"/openai", "/anthropic"};
+
+/// Without its query and base path.
+std::string_view api_path(std::string_view target) {
+  std::string_view path = target.substr(0, target.find_first_of("?#"));
+  for (const std::string_view base : kBasePaths) {
+    if (path.starts_with(base) && path.substr(base.size()).starts_with("/v1/"))
+      return path.substr(base.size());
+  }
+  return path;
 }
 
 }  // namespace
@@ -32,7 +41,7 @@ Dialect dialect_of(Api api) {
 }
 
 Route find_route(std::string_view method, std::string_view target) {
-  const std::string_view path = without_query(target);
+  const std::string_view path = api_path(target);
   for (const auto& [known, api] : kApis) {
     if (path != known) continue;
     if (method != "POST") return refusals::wrong_method("POST");
@@ -46,7 +55,7 @@ Route find_route(std::string_view method, std::string_view target) {
 }
 
 Dialect dialect_of_target(std::string_view target) {
-  return without_query(target) == path_of(Api::kMessages) ? Dialect::kAnthropic : Dialect::kOpenAi;
+  return api_path(target) == path_of(Api::kMessages) ? Dialect::kAnthropic : Dialect::kOpenAi;
 }
 
 }  // namespace fareway

@@ -22,7 +22,7 @@ struct ModelsQuery {
 using Route = std::variant<Api, ModelsQuery, Refusal>;
 
 /// What a request line asks for. A query string plays no part; the path must match as it is, without
-/// decoding.
+/// decoding, but may stand behind /openai or /anthropic.
 Route find_route(std::string_view method, std::string_view target);
 /// Error shape for a path, known or not.
 Dialect dialect_of_target(std::string_view target);
