@@ -67,12 +67,10 @@ std::string advice_text(const FleetAdvice& advice, const Fleet& fleet) {
   const std::string misses = fmt::format("{} loses ${:.2f} an hour in misses", fleet[advice.model].name,
                                          per_hour(advice.misses_per_second));
   const double rate = per_hour(advice.rate_per_second);
-  if (advice.kind == ScalingAdvice::Kind::kLetGo) {
-    return fmt::format("let {} (pool {}) go: {}, and the replica costs ${:.2f}", fleet[*advice.replica].name,
-                       pool, misses, rate);
-  }
   const std::string which = advice.replica ? fmt::format("{} (pool {})", fleet[*advice.replica].name, pool)
                                            : fmt::format("one more replica of pool {}", pool);
+  if (advice.kind == ScalingAdvice::Kind::kLetGo)
+    return fmt::format("let {} go: {}, and the replica costs ${:.2f}", which, misses, rate);
   return fmt::format("take {} in: {}, which it could save at most for ${:.2f}", which, misses, rate);
 }
 

@@ -30,7 +30,8 @@ class Run {
         options_(options),
         live_(std::move(scene.fleet), std::move(scene.prices), TimePoint{}, WallTime{}),
         presence_(live_.fleet(), options.start_seconds),
-        queue_(live_.fleet(), options.queue.value_or(QueueLimits{})),
+        queue_limits_(options.queue.value_or(QueueLimits{})),
+        queue_(live_.fleet(), queue_limits_),
         requests_(workload.arrivals().size()) {
     for (const EngineParameters& parameters : scene.engines) engines_.emplace_back(parameters);
   }
@@ -170,7 +171,7 @@ class Run {
   }
 
   void wait(RequestId id) {
-    Waiting waiting = waiting_of(shape_, live_.fleet(), at(now_), options_.queue->max_wait);
+    Waiting waiting = waiting_of(shape_, live_.fleet(), at(now_), queue_limits_.max_wait);
     waiting.id = id;
     const AdmissionQueue::Answer answer = queue_.offer(waiting, at(now_));
     for (const std::uint64_t gone : answer.displaced) refused(static_cast<RequestId>(gone));
@@ -281,6 +282,7 @@ class Run {
   SimulationOptions options_;
   LiveFleet live_;
   Presence presence_;
+  QueueLimits queue_limits_;
   AdmissionQueue queue_;
   std::vector<EngineModel> engines_;
   std::vector<RequestState> requests_;
