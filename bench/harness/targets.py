@@ -207,6 +207,9 @@ class Fareway(Target):
             "admin": f"127.0.0.1:{self.admin_port}",
             "ledger": {"file": str(self.folder / "ledger.db")},
             "limits": {"max_connections": MOST_CLIENTS},
+            # By the profile of the device no engine here could serve thousands of streams in time: they are to be measured all
+            # the same, at once.
+            "queue": {"max_requests": 0},
             "models": [{"name": "bench", "total_parameters": 8030000000, "active_parameters": 8030000000, "layers": 32,
                         "hidden_size": 4096, "kv_heads": 8, "kv_per_token": "128KiB",
                         "attention_flops_per_pair": 524288, "context_limit": 131072,
